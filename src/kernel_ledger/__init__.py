@@ -1,0 +1,3 @@
+"""Double-entry bookkeeping for GPU kernels: two profilers, one verified table."""
+
+__version__ = "0.1.0"

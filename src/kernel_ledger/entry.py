@@ -1,0 +1,17 @@
+"""The outermost edge of every script: an error that a user is meant to read becomes text and a status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from .errors import LedgerError
+
+
+def run(main: Callable[[], int | None]) -> None:
+    """Call ``main`` and exit with its status, or print a LedgerError and exit with the error's own."""
+    try:
+        sys.exit(main() or 0)
+    except LedgerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_status)
