@@ -1,0 +1,30 @@
+"""Rule reconcile: the captures of a run -> results.csv, results.schema.json, verdict.json."""
+
+import argparse
+from pathlib import Path
+
+from kernel_ledger.capture import read_case
+from kernel_ledger.columns import table_schema
+from kernel_ledger.entry import run
+from kernel_ledger.files import write_json
+from kernel_ledger.plan_file import read_plan
+from kernel_ledger.reconcile import reconcile_case, write_table
+from kernel_ledger.verdict import judge
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--captures", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True, help="run folder; its name becomes the column run")
+    args = parser.parse_args()
+    plan = read_plan(args.plan)
+    evidence = [read_case(plan, case, args.captures) for case in plan.cases]
+    cases = [(case, reconcile_case(plan, case)) for case in evidence]
+    rows = [row | {"run": args.output.name} for _, rows in cases for row in rows]
+    write_table(rows, args.output / "results.csv")
+    write_json(args.output / "results.schema.json", table_schema())
+    write_json(args.output / "verdict.json", judge(plan, cases))
+
+
+run(main)

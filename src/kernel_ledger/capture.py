@@ -1,0 +1,113 @@
+"""Reads the capture of one case: every file that its passes left, and what is wrong with each.
+
+A file that cannot be read becomes a Finding for the check it concerns; it never becomes an empty book.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from . import kineto
+from .errors import EvidenceError
+from .evidence import Book, Finding, Statistics
+from .files import read_json, sha256
+from .nsys import book as nsys_book
+from .plan_file import Plan, PlannedCase
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class CaseEvidence:
+    """All evidence of one case.
+
+    ``records``: pass ("timing", "nsys", "torch/<variant>") -> its run.json.  ``torch``: variant -> book.
+    ``kernel_stats``: (range, symbol) -> the row of cuda_gpu_kern_sum_by_range.csv; ``ranges``: range ->
+    its rows of nvtx_sum.csv and nvtx_gpu_proj_sum.csv.  ``hashes``: file -> SHA-256 as it is on disk now.
+    """
+
+    plan: PlannedCase
+    device: str
+    folder: Path
+    records: Mapping[str, dict[str, Any]]
+    numerics: dict[str, Any] | None
+    timing: dict[str, Any] | None
+    export: dict[str, Any] | None
+    torch: Mapping[str, Book]
+    nsys: Book | None
+    kernel_stats: Mapping[tuple[str | None, str], Statistics]
+    ranges: Mapping[str, nsys_book.RangeRow]
+    findings: tuple[Finding, ...]
+    hashes: Mapping[str, str]
+
+    def source(self, name: str) -> str:
+        """``file@hash`` of a file of this capture, for the table's source columns."""
+        return f"{name}@{self.hashes[name][:12]}" if name in self.hashes else ""
+
+    @property
+    def nsys_absent(self) -> str | None:
+        """Why there was no nsys pass (device=cpu without nsys), or None where there was one."""
+        return self.records.get("nsys", {}).get("absent")
+
+
+class Reader:
+    """Collects what cannot be read while the rest of the capture still is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.findings = folder, []
+
+    def attempt(self, check: str, name: str, read: Callable[[Path], Value]) -> Value | None:
+        try:
+            return read(self.folder / name)
+        except EvidenceError as error:
+            self.findings.append(Finding(check, " ".join(str(error).replace(str(self.folder) + "/", "").split()), name))
+            return None
+
+    def json(self, name: str, check: str = "freshness") -> dict[str, Any] | None:
+        return self.attempt(check, name, lambda path: read_json(path, format=1))
+
+
+def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
+    """Read everything in ``captures/<workload>/<case>``."""
+    folder = captures / case.workload / case.case
+    reader = Reader(folder)
+    announced = {case.range_name(v) for v in case.variants}
+    names = {"timing": "run.json", "nsys": "nsys/run.json", **{f"torch/{v}": f"torch/{v}/run.json" for v in case.variants}}
+    records = {key: record for key, name in names.items() if (record := reader.json(name)) is not None}
+    books = {}
+    for variant in case.variants:
+        name = f"torch/{variant}/trace.json.gz"
+        book = reader.attempt("structure", name, lambda path: kineto.read(path, announced))
+        if book is not None:
+            books[variant] = book
+    nsys, kernel_stats, ranges, export = None, {}, {}, None
+    if "absent" not in records.get("nsys", {}):
+        export = reader.json("nsys/export.json", "export")
+        nsys = reader.attempt("structure", "nsys/report.sqlite", lambda path: nsys_book.read(path, announced))
+        ranges = reader.attempt("export", "nsys", lambda path: nsys_book.read_ranges(path, announced)) or {}
+        if plan.device == "cuda":
+            name = "nsys/cuda_gpu_kern_sum_by_range.csv"
+            kernel_stats = reader.attempt("export", name, lambda path: nsys_book.read_kernels(path, announced)) or {}
+    return CaseEvidence(
+        plan=case,
+        device=plan.device,
+        folder=folder,
+        records=records,
+        numerics=reader.json("numerics.json", "numerics"),
+        timing=reader.json("timing.json"),
+        export=export,
+        torch=books,
+        nsys=nsys,
+        kernel_stats=kernel_stats,
+        ranges=ranges,
+        findings=tuple(reader.findings),
+        hashes=hashes(folder),
+    )
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a capture, by its path within the folder."""
+    return {str(p.relative_to(folder)): sha256(p) for p in sorted(folder.rglob("*")) if p.is_file()}

@@ -1,0 +1,56 @@
+"""sameness: GPU, driver, torch, workload source, seed and shapes are the same in all passes of a case."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..capture import CaseEvidence
+from ..plan_file import Plan
+from .outcome import Outcome, Parts, missing_records
+
+VERSIONS = ("python", "torch", "cuda", "cudnn", "driver", "kernel_ledger")
+KEYS = ("workload", "case", "parameters", "device", "seed", "iterations", "warmup", "workload_sha256", "library_sha256")
+
+
+def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
+    parts = Parts(gaps=list(missing_records(case)))
+    records = {name: record for name, record in case.records.items() if "absent" not in record}
+    if case.numerics is not None:
+        records["numerics"] = case.numerics.get("run", {})
+    described = {name: describe(record) for name, record in records.items()}
+    for key in sorted({key for values in described.values() for key in values}):
+        compare(parts, key, {name: values.get(key) for name, values in described.items()})
+    for key, value in planned(plan, case).items():
+        compare(parts, key, {"plan": value, **{name: values.get(key) for name, values in described.items()}})
+    parts.evidence += ["run.json" if name == "timing" else f"{name}/run.json" for name in case.records]
+    return parts.outcome(f"{len(records)} passes", "identical")
+
+
+def describe(record: dict[str, Any]) -> dict[str, str]:
+    """What must be the same, flattened to text."""
+    values = {key: record.get(key) for key in KEYS}
+    values |= {f"versions.{key}": record.get("versions", {}).get(key) for key in VERSIONS}
+    values |= {f"gpu.{key}": (record.get("gpu") or {}).get(key) for key in ("name", "uuid")}
+    return {key: json.dumps(value, sort_keys=True) for key, value in values.items()}
+
+
+def planned(plan: Plan, case: CaseEvidence) -> dict[str, str]:
+    """What the plan said of it."""
+    values = {
+        "device": plan.device,
+        "seed": plan.seed,
+        "iterations": plan.iterations,
+        "parameters": dict(case.plan.parameters),
+        "workload_sha256": case.plan.source_sha256,
+    }
+    return {key: json.dumps(value, sort_keys=True) for key, value in values.items()}
+
+
+def compare(parts: Parts, key: str, values: dict[str, str | None]) -> None:
+    """Refuse a key that two passes disagree on, naming both values."""
+    distinct: dict[str | None, str] = {}
+    for name, value in values.items():
+        distinct.setdefault(value, name)
+    if len(distinct) > 1:
+        parts.wrong.append(f"{key} differs: " + ", ".join(f"{name} has {value}" for value, name in distinct.items()))

@@ -1,0 +1,57 @@
+"""structure: nothing clamped, negative, zero, reversed, overlapping on one stream, or starting before its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..capture import CaseEvidence
+from ..evidence import Book, GpuOp
+from ..plan_file import Plan
+from .outcome import Outcome, Parts, findings, shorten
+
+
+def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
+    parts = Parts(wrong=findings(case, "structure"))
+    books = [(f"torch/{v}/trace.json.gz", book) for v, book in case.torch.items()]
+    if case.nsys is not None:
+        books.append(("nsys/report.sqlite", case.nsys))
+    for name, book in books:
+        parts.wrong += [f"{name}: {text}" for text in shorten(list(faults(book)))]
+        parts.evidence.append(name)
+    operations = sum(len(book.ops) for _, book in books)
+    return parts.outcome(f"{operations} GPU operations in {len(books)} books", "no impossible record")
+
+
+def faults(book: Book) -> Iterable[str]:
+    """Everything in a book that cannot have happened."""
+    yield from (f.text for f in book.findings if f.check == "structure")
+    for instance in book.ranges:
+        if instance.end < instance.start:
+            yield f"range {instance.name} ends before it starts"
+    for op in book.ops:
+        yield from impossible(op)
+    yield from overlaps(book.ops)
+
+
+def impossible(op: GpuOp) -> Iterable[str]:
+    """One operation on its own."""
+    if op.start == 0:
+        yield f"{op.name} starts at 0, which no clock says"
+    if op.duration == 0:
+        yield f"{op.name} took no time"
+    elif op.duration < 0:
+        yield f"{op.name} ends {-op.duration} ns before it starts"
+    if op.launch_start is not None and op.start < op.launch_start:
+        yield f"{op.name} starts {op.launch_start - op.start} ns before the call that launched it"
+
+
+def overlaps(ops: tuple[GpuOp, ...]) -> Iterable[str]:
+    """Operations of one stream that ran at the same time."""
+    streams: dict[tuple, list[GpuOp]] = {}
+    for op in ops:
+        streams.setdefault((op.device, op.stream), []).append(op)
+    for (_, stream), members in sorted(streams.items(), key=lambda item: str(item[0])):
+        ordered = sorted(members, key=lambda o: (o.start, o.end))
+        for before, after in zip(ordered, ordered[1:], strict=False):
+            if after.start < before.end:
+                yield f"{before.name} and {after.name} overlap by {before.end - after.start} ns on stream {stream}"

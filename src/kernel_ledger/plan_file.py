@@ -1,0 +1,79 @@
+"""Reads plan.json: what a run set out to measure, and the limits it is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import EvidenceError
+from .files import read_json
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``agreement_pct``: greatest difference of medians; kernels shorter than ``short_kernel_ns`` get
+    ``short_kernel_extra_ns`` more; ``rtol`` and ``atol`` of the numerics."""
+
+    agreement_pct: float
+    short_kernel_ns: int
+    short_kernel_extra_ns: int
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """One case of the plan, as plan.json has it."""
+
+    workload: str
+    case: str
+    variants: tuple[str, ...]
+    roles: Mapping[str, str]
+    launches: Mapping[str, int | None]
+    kernels: Mapping[str, Mapping[str, int]]
+    traffic: Mapping[str, Mapping[str, int]]
+    elements: int | None
+    element_bytes: int
+    working_set: int | None
+    not_chain: tuple[str, ...]
+    source_sha256: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        return f"{self.workload}/{self.case}"
+
+    def range_name(self, variant: str) -> str:
+        return f"{self.workload}/{variant}"
+
+    def compared(self) -> tuple[str, ...]:
+        """Variants that must agree numerically, the baseline first."""
+        return tuple(v for v in self.variants if self.roles.get(v, "variant") == "variant")
+
+
+@dataclass(frozen=True)
+class Plan:
+    device: str
+    seed: int
+    iterations: int
+    limits: Limits
+    cases: tuple[PlannedCase, ...]
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a run's plan.  Raises EvidenceError on a missing, foreign or incomplete file."""
+    value = read_json(path, format=1)
+    try:
+        limits = Limits(**{name: value["tolerance"][name] for name in Limits.__dataclass_fields__})
+        cases = tuple(planned_case(case) for case in value["cases"])
+        return Plan(value["device"], value["seed"], value["iterations"], limits, cases)
+    except (KeyError, TypeError) as error:
+        raise EvidenceError("this plan is not complete", where=path, found=f"missing {error}") from error
+
+
+def planned_case(case: Mapping[str, Any]) -> PlannedCase:
+    fields = {name: case[name] for name in PlannedCase.__dataclass_fields__}
+    fields["variants"], fields["not_chain"] = tuple(case["variants"]), tuple(case["not_chain"])
+    return PlannedCase(**fields)

@@ -1,0 +1,84 @@
+"""Rows of the levels kernel and memory: one for each group, and one for each kernel that was announced but never seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..capture import CaseEvidence
+from ..evidence import GpuOp, Statistics, statistics
+from ..names import base_name
+from ..plan_file import Limits
+from .groups import OUTSIDE, Group, dimensions
+from .rows import CPU_REASON, Row, blank, say, settle
+
+
+def expected_count(case: CaseEvidence, group: Group, iterations: int) -> int | None:
+    """Launches that the program announced for this kernel, or None where it announced none by name."""
+    announced = announced_kernels(case, group.variant)
+    if group.level != "kernel" or not group.whole:
+        return None
+    launches = announced.get(base_name(group.name))
+    return None if launches is None else launches * iterations
+
+
+def announced_kernels(case: CaseEvidence, variant: str) -> dict[str, int]:
+    """Kernel -> launches a call, from the variant's declaration and from the passes' expectations (ruler)."""
+    found = dict(case.plan.kernels.get(variant, {}))
+    for record in case.records.values():
+        for expectation in record.get("expectations", {}).get(variant, ()):
+            found[expectation["kernel"]] = expectation["launches"]
+    return found
+
+
+def nsys_statistics(case: CaseEvidence, group: Group) -> tuple[Statistics | None, str]:
+    """The nsys side of a group and its file: the stats CSV where it has the group whole, else the SQLite."""
+    if not group.nsys:
+        return None, ""
+    if group.level == "kernel" and group.whole:
+        keys = {(op.range, op.symbol) for op in group.nsys}
+        if len(keys) == 1 and (row := case.kernel_stats.get(keys.pop())) is not None:
+            return row, case.source("nsys/cuda_gpu_kern_sum_by_range.csv")
+    return statistics([op.duration for op in group.nsys]), case.source("nsys/report.sqlite")
+
+
+def shapes(ops: Iterable[GpuOp]) -> str | None:
+    """Distinct input shapes of the launching operators, as JSON; several are joined by " | "."""
+    return " | ".join(sorted({op.input_shapes for op in ops if op.input_shapes})) or None
+
+
+def operation_row(case: CaseEvidence, group: Group, iterations: int, limits: Limits) -> Row:
+    """The row of one group."""
+    row = blank(case, group.variant, group.level, group.title, iterations)
+    row["symbol"] = next((op.symbol for op in [*group.nsys, *group.torch]), None)
+    row["operator"], row["input_shapes"] = " | ".join(group.operators) or None, shapes(group.torch)
+    row["grid"], row["block"] = dimensions(group.geometry[0]) or None, dimensions(group.geometry[1]) or None
+    row["expected_count"] = expected_count(case, group, iterations)
+    nsys, row["nsys_source"] = nsys_statistics(case, group)
+    if group.variant in case.torch:
+        row["torch_source"] = case.source(f"torch/{group.variant}/trace.json.gz")
+    settle(row, case, statistics([op.duration for op in group.torch]), nsys, limits)
+    if group.variant == OUTSIDE:
+        row["status"] = "disagree" if row["status"] == "verified" else row["status"]
+        say(row, ["launched outside every announced range"])
+    return row
+
+
+def unseen_rows(case: CaseEvidence, groups: list[Group], iterations: int, limits: Limits) -> list[Row]:
+    """A row for each announced kernel that is in neither book."""
+    rows = []
+    for variant in case.plan.variants:
+        seen = {base_name(g.name) for g in groups if g.variant == variant and g.level == "kernel"}
+        for name, launches in announced_kernels(case, variant).items():
+            if name in seen:
+                continue
+            row = blank(case, variant, "kernel", name, iterations)
+            row["expected_count"] = launches * iterations
+            if case.device == "cpu":
+                row["status"], row["expected_count"] = "not_applicable", None
+                say(row, [CPU_REASON])
+            else:
+                settle(row, case, None, None, limits)
+            rows.append(row)
+    return rows
+
+

@@ -1,0 +1,62 @@
+"""Rows of the level range: instances counted by both tools, host time, GPU span and GPU busy time from nsys."""
+
+from __future__ import annotations
+
+from ..capture import CaseEvidence
+from ..evidence import GpuOp, statistics
+from .balance import compare_counts
+from .rows import CPU_REASON, Row, blank, missing_books, say
+
+
+def union(ops: list[GpuOp]) -> int:
+    """Nanoseconds in which at least one of the operations ran."""
+    covered, until = 0, None
+    for op in sorted(ops, key=lambda o: (o.start, o.end)):
+        begin = op.start if until is None else max(op.start, until)
+        covered += max(0, op.end - begin)
+        until = op.end if until is None else max(until, op.end)
+    return covered
+
+
+def busy_ns(case: CaseEvidence, name: str) -> float | None:
+    """Median over the calls of a range of the union of its GPU operations, or None without any."""
+    calls: dict[int, list[GpuOp]] = {}
+    for op in case.nsys.ops if case.nsys else ():
+        if op.range == name:
+            calls.setdefault(op.iteration, []).append(op)
+    stats = statistics([union(ops) for ops in calls.values()])
+    return stats.median if stats else None
+
+
+def range_row(case: CaseEvidence, variant: str, iterations: int) -> Row:
+    """The announced range of a variant.  Counts must agree; spans hold gaps, which depend on the tool."""
+    name = case.plan.range_name(variant)
+    row = blank(case, variant, "range", name, iterations)
+    row["expected_count"] = iterations
+    if variant in case.torch:
+        row["torch_count"] = sum(r.name == name for r in case.torch[variant].ranges)
+        row["torch_source"] = case.source(f"torch/{variant}/trace.json.gz")
+    if case.nsys is not None:
+        row["nsys_count"] = sum(r.name == name for r in case.nsys.ranges)
+        row["nsys_source"] = case.source("nsys/nvtx_sum.csv")
+    stats = case.ranges.get(name)
+    if stats is not None:
+        row["host_ns"], row["gpu_span_ns"] = stats.host_median_ns, stats.span_median_ns
+    row["gpu_busy_ns"] = busy_ns(case, name)
+    judge(row, case, variant)
+    return row
+
+
+def judge(row: Row, case: CaseEvidence, variant: str) -> None:
+    """Status and reasons of a range row."""
+    if missing := missing_books(case, variant):
+        row["status"] = "unknown"
+        say(row, missing)
+        return
+    wrong = compare_counts(row["torch_count"], row["nsys_count"], row["expected_count"], 0)
+    row["status"] = "disagree" if wrong else "verified"
+    say(row, wrong)
+    if row["host_ns"] is None:
+        say(row, ["nvtx_sum.csv has no row for this range"])
+    if row["gpu_span_ns"] is None or row["gpu_busy_ns"] is None:
+        say(row, [CPU_REASON if case.device == "cpu" else "nsys projected no GPU operation onto this range"])

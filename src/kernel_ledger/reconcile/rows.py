@@ -1,0 +1,80 @@
+"""Rows of the result table as dictionaries, with the parts that all levels share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..capture import CaseEvidence
+from ..columns import NAMES
+from ..evidence import Statistics
+from ..plan_file import Limits
+from .balance import balance
+
+Row = dict[str, Any]
+CPU_REASON = "device=cpu: no kernel was launched on a GPU"
+
+
+def blank(case: CaseEvidence, variant: str, level: str, name: str, iterations: int | None) -> Row:
+    """A row with its identity and nothing measured yet."""
+    row: Row = dict.fromkeys(NAMES)
+    row.update(workload=case.plan.workload, case=case.plan.case, variant=variant, level=level, name=name)
+    row["iterations"] = iterations
+    return row
+
+
+def fill(row: Row, book: str, stats: Statistics | None) -> None:
+    """Enter one book's statistics; ``book`` is "torch" or "nsys"."""
+    row[f"{book}_count"] = stats.count if stats else 0
+    if stats is None:
+        return
+    row[f"{book}_total_ns"], row[f"{book}_median_ns"] = stats.total, stats.median
+    row[f"{book}_min_ns"], row[f"{book}_max_ns"] = stats.least, stats.most
+    if book == "nsys" and stats.stddev is not None:
+        row["nsys_stddev_ns"] = round(stats.stddev, 1)
+
+
+def say(row: Row, reasons: Iterable[str]) -> None:
+    """Add reasons to a row, each once, in order."""
+    known = [part for part in (row["reason"] or "").split("; ") if part]
+    row["reason"] = "; ".join(dict.fromkeys([*known, *reasons])) or None
+
+
+def missing_books(case: CaseEvidence, variant: str) -> list[str]:
+    """Why a book of this variant cannot be read, each as a sentence; empty when both can."""
+    reasons = []
+    if variant and variant not in case.torch:
+        reasons.append("the torch book cannot be read: " + why(case, f"torch/{variant}/"))
+    if case.nsys is None:
+        reasons.append("the nsys book cannot be read: " + (case.nsys_absent or why(case, "nsys/")))
+    return reasons
+
+
+def why(case: CaseEvidence, prefix: str) -> str:
+    texts = [f.text for f in case.findings if f.file.startswith(prefix)]
+    return texts[0] if texts else "its file is missing"
+
+
+def settle(
+    row: Row,
+    case: CaseEvidence,
+    torch: Statistics | None,
+    nsys: Statistics | None,
+    limits: Limits,
+    unknown: Iterable[str] = (),
+) -> None:
+    """Enter both books and the status of a row of GPU work."""
+    missing = [*missing_books(case, row["variant"]), *unknown]
+    if torch is not None or row["variant"] in case.torch:
+        fill(row, "torch", torch)
+    if nsys is not None or (case.nsys is not None and not unknown):
+        fill(row, "nsys", nsys)
+    if missing:
+        row["status"] = "unknown"
+        say(row, missing)
+        return
+    result = balance(torch, nsys, row["expected_count"], row["iterations"] or 0, limits)
+    row["status"], row["difference_pct"], row["tolerance_pct"] = result.status, result.difference_pct, result.tolerance_pct
+    say(row, result.reasons)
+    if nsys is not None and nsys.stddev is None:
+        say(row, ["one sample has no standard deviation"])

@@ -1,0 +1,43 @@
+"""The verdict of a run: every check over every case, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .capture import CaseEvidence
+from .checks import CHECKS
+from .checks.outcome import FAIL, NOT_APPLICABLE, PASS, UNKNOWN, Outcome
+from .plan_file import Plan
+
+FORMAT = 1  # 1: first
+WORST_FIRST = (FAIL, UNKNOWN, PASS, NOT_APPLICABLE)
+
+
+def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, list[dict]]]) -> dict:
+    """verdict.json of a run: "verified", "refuted" (a check failed) or "unverifiable" (one could not be made)."""
+    checks = [combined(name, plan, cases) for name in CHECKS]
+    statuses = [check["status"] for check in checks]
+    verdict = "refuted" if FAIL in statuses else "unverifiable" if UNKNOWN in statuses or not cases else "verified"
+    return {"format": FORMAT, "verdict": verdict, "device": plan.device, "checks": checks}
+
+
+def combined(name: str, plan: Plan, cases: Sequence[tuple[CaseEvidence, list[dict]]]) -> dict:
+    """One check over all cases: the worst of them decides, and each that is not good is named."""
+    outcomes = [(case, CHECKS[name](plan, case, rows)) for case, rows in cases]
+    status = worst([o for _, o in outcomes])
+    reasons = [f"{case.plan.label}: {o.reason}" for case, o in outcomes if o.reason and o.status == status]
+    if plan.device == "cuda" and status == NOT_APPLICABLE:
+        status, reasons = UNKNOWN, [f"no case of this run makes the check {name}"]
+    return {
+        "id": name,
+        "status": status,
+        "measured": {case.plan.label: o.measured for case, o in outcomes if o.measured is not None} or None,
+        "limit": next((o.limit for _, o in outcomes if o.limit is not None), None),
+        "reason": "; ".join(dict.fromkeys(reasons)) or None,
+        "evidence": sorted({f"{case.plan.label}/{file}" for case, o in outcomes for file in o.evidence}),
+    }
+
+
+def worst(outcomes: Sequence[Outcome]) -> str:
+    found = {o.status for o in outcomes}
+    return next((status for status in WORST_FIRST if status in found), UNKNOWN)
