@@ -1,0 +1,1 @@
+"""Nsight Systems: found, told what to record, exported, and its exports read."""
