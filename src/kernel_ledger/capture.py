@@ -63,7 +63,9 @@ class Reader:
         try:
             return read(self.folder / name)
         except EvidenceError as error:
-            self.findings.append(Finding(check, " ".join(str(error).replace(str(self.folder) + "/", "").split()), name))
+            self.findings.append(
+                Finding(check, " ".join(str(error).replace(str(self.folder) + "/", "").split()), name)
+            )
             return None
 
     def json(self, name: str, check: str = "freshness") -> dict[str, Any] | None:
@@ -75,7 +77,11 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
     folder = captures / case.workload / case.case
     reader = Reader(folder)
     announced = {case.range_name(v) for v in case.variants}
-    names = {"timing": "run.json", "nsys": "nsys/run.json", **{f"torch/{v}": f"torch/{v}/run.json" for v in case.variants}}
+    names = {
+        "timing": "run.json",
+        "nsys": "nsys/run.json",
+        **{f"torch/{v}": f"torch/{v}/run.json" for v in case.variants},
+    }
     records = {key: record for key, name in names.items() if (record := reader.json(name)) is not None}
     books = {}
     for variant in case.variants:
@@ -90,7 +96,9 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         ranges = reader.attempt("export", "nsys", lambda path: nsys_book.read_ranges(path, announced)) or {}
         if plan.device == "cuda":
             name = "nsys/cuda_gpu_kern_sum_by_range.csv"
-            kernel_stats = reader.attempt("export", name, lambda path: nsys_book.read_kernels(path, announced)) or {}
+            kernel_stats = (
+                reader.attempt("export", name, lambda path: nsys_book.read_kernels(path, announced)) or {}
+            )
     return CaseEvidence(
         plan=case,
         device=plan.device,

@@ -27,7 +27,9 @@ COLUMNS = (
     Column("run", "string", "name of the run folder"),
     Column("workload", "string", "name of the workload"),
     Column("case", "string", "the workload's parameters, as a file name"),
-    Column("variant", "string", "the spelling of the function; empty for GPU work outside every announced range"),
+    Column(
+        "variant", "string", "the spelling of the function; empty for GPU work outside every announced range"
+    ),
     Column(
         "level",
         "string",
@@ -45,11 +47,23 @@ COLUMNS = (
     Column("torch_count", "integer", "launches (range: instances) in the torch.profiler trace", LEVELS),
     Column("nsys_count", "integer", "launches (range: instances) in the Nsight Systems capture", LEVELS),
     Column("torch_total_ns", "number", "sum of GPU durations in the trace", GPU_OPS, "ns"),
-    Column("torch_median_ns", "number", "median duration (block, chain: of the GPU time of one call)", GPU_OPS, "ns"),
+    Column(
+        "torch_median_ns",
+        "number",
+        "median duration (block, chain: of the GPU time of one call)",
+        GPU_OPS,
+        "ns",
+    ),
     Column("torch_min_ns", "number", "least duration in the trace", GPU_OPS, "ns"),
     Column("torch_max_ns", "number", "greatest duration in the trace", GPU_OPS, "ns"),
     Column("nsys_total_ns", "number", "sum of GPU durations in the capture", GPU_OPS, "ns"),
-    Column("nsys_median_ns", "number", "median duration (block, chain: of the GPU time of one call)", GPU_OPS, "ns"),
+    Column(
+        "nsys_median_ns",
+        "number",
+        "median duration (block, chain: of the GPU time of one call)",
+        GPU_OPS,
+        "ns",
+    ),
     Column("nsys_min_ns", "number", "least duration in the capture", GPU_OPS, "ns"),
     Column("nsys_max_ns", "number", "greatest duration in the capture", GPU_OPS, "ns"),
     Column("nsys_stddev_ns", "number", "sample standard deviation of the durations", GPU_OPS, "ns"),
@@ -57,7 +71,9 @@ COLUMNS = (
     Column("event_mad_ns", "number", "median absolute deviation of those calls", ("block",), "ns"),
     Column("event_samples", "integer", "calls timed by CUDA events", ("block",)),
     Column("host_ns", "number", "median push-to-pop time of the range on the host", ("range",), "ns"),
-    Column("gpu_span_ns", "number", "median time from a call's first GPU operation to its last", ("range",), "ns"),
+    Column(
+        "gpu_span_ns", "number", "median time from a call's first GPU operation to its last", ("range",), "ns"
+    ),
     Column("gpu_busy_ns", "number", "median union of a call's GPU operations", ("range",), "ns"),
     Column("difference_pct", "number", "100 x (torch median - nsys median) / nsys median", GPU_OPS, "%"),
     Column("tolerance_pct", "number", "greatest difference that still balances", GPU_OPS, "%"),

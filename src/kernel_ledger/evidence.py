@@ -116,4 +116,6 @@ def statistics(durations: Sequence[int]) -> Statistics | None:
     spread = stdev(durations) if len(durations) > 1 else None
     middle = median(durations)
     middle = int(middle) if middle == int(middle) else middle
-    return Statistics(len(durations), sum(durations), middle, min(durations), max(durations), spread, tuple(durations))
+    return Statistics(
+        len(durations), sum(durations), middle, min(durations), max(durations), spread, tuple(durations)
+    )

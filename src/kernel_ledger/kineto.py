@@ -19,7 +19,7 @@ import msgspec
 
 from .errors import EvidenceError
 from .evidence import Book, Finding, GpuOp, RangeInstance, place
-from .names import demangle
+from .names import demangle, memory_name
 
 OPERATIONS = {"kernel": "kernel", "gpu_memcpy": "memory", "gpu_memset": "memory"}
 LAUNCHES = ("cuda_runtime", "cuda_driver")
@@ -74,7 +74,9 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         raise EvidenceError("there is no trace", where=path, next_step=NEXT) from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise EvidenceError("the trace is truncated or not gzip", where=path, found=error, next_step=NEXT) from error
+        raise EvidenceError(
+            "the trace is truncated or not gzip", where=path, found=error, next_step=NEXT
+        ) from error
 
 
 def decode(path: Path) -> list[Event]:
@@ -132,7 +134,9 @@ def build_book(path: Path, events: list[Event], announced: Collection[str]) -> B
     by_correlation = {e.args.correlation: e for e in calls}
     for correlation, count in Counter(e.args.correlation for e in calls).items():
         if count > 1:
-            findings.append(Finding("structure", f"{count} launching calls share correlation {correlation}", path.name))
+            findings.append(
+                Finding("structure", f"{count} launching calls share correlation {correlation}", path.name)
+            )
     owners = innermost_operators((e for e in events if e.cat == "cpu_op"), calls)
     ranges = tuple(
         RangeInstance(e.name, nanoseconds(e.ts), nanoseconds(e.ts) + nanoseconds(e.dur))
@@ -163,7 +167,7 @@ def operation(event: Event, calls: dict[int, Event], owners: dict[int, Event]) -
     start = nanoseconds(event.ts)
     return GpuOp(
         level=OPERATIONS[event.cat],
-        name=demangle(event.name),
+        name=memory_name(event.name) if event.cat != "kernel" else demangle(event.name),
         symbol=event.name,
         start=start,
         end=start + nanoseconds(event.dur),
@@ -184,4 +188,6 @@ def with_enclosing(ops: Iterable[GpuOp]) -> tuple[GpuOp, ...]:
     """A launch without an operator (Triton from Python) belongs to the range around it."""
     import dataclasses
 
-    return tuple(op if op.operator or op.range is None else dataclasses.replace(op, operator=op.range) for op in ops)
+    return tuple(
+        op if op.operator or op.range is None else dataclasses.replace(op, operator=op.range) for op in ops
+    )

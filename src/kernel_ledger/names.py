@@ -12,6 +12,9 @@ from functools import cache
 
 import cxxfilt
 
+DIRECTIONS = {"Host-to-Device": "HtoD", "Device-to-Host": "DtoH", "Device-to-Device": "DtoD", "Peer-to-Peer": "PtoP",
+              "Host-to-Host": "HtoH"}  # fmt: skip
+
 
 @cache
 def demangle(symbol: str) -> str:
@@ -41,3 +44,13 @@ def base_name(name: str) -> str:
         elif depth == 0:
             kept.append(character)
     return "".join(kept).rsplit("::", 1)[-1].strip()
+
+
+def memory_name(kind: str) -> str:
+    """One spelling for a copy of both tools: Kineto's "Memcpy DtoD (Device -> Device)", nsys's "Memcpy Device-to-Device"."""
+    if kind.startswith("Memset"):
+        return "Memset"
+    found = re.match(r"Memcpy (HtoD|DtoH|DtoD|HtoH|PtoP)\b", kind)
+    if found:
+        return f"Memcpy {found[1]}"
+    return f"Memcpy {DIRECTIONS.get(kind.removeprefix('Memcpy '), kind.removeprefix('Memcpy '))}"

@@ -17,7 +17,9 @@ def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, list[dict]]]) -> dict:
     """verdict.json of a run: "verified", "refuted" (a check failed) or "unverifiable" (one could not be made)."""
     checks = [combined(name, plan, cases) for name in CHECKS]
     statuses = [check["status"] for check in checks]
-    verdict = "refuted" if FAIL in statuses else "unverifiable" if UNKNOWN in statuses or not cases else "verified"
+    verdict = (
+        "refuted" if FAIL in statuses else "unverifiable" if UNKNOWN in statuses or not cases else "verified"
+    )
     return {"format": FORMAT, "verdict": verdict, "device": plan.device, "checks": checks}
 
 

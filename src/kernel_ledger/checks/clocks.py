@@ -31,11 +31,15 @@ def judge(parts: Parts, name: str, record: dict[str, Any]) -> None:
     """One pass: its samples of the GPU before, during and after."""
     seen = samples(record)
     if len(seen) < 2:
-        parts.gaps.append(f"{name}: NVML was not sampled ({record.get('nvml_reason') or 'no reason recorded'})")
+        parts.gaps.append(
+            f"{name}: NVML was not sampled ({record.get('nvml_reason') or 'no reason recorded'})"
+        )
         return
     throttled = sorted({reason for s in seen for reason in s["throttle_reasons"] if reason in HARMFUL})
     if throttled:
-        parts.wrong.append(f"{name}: the GPU was throttled ({', '.join(throttled)}); let it cool, then measure again")
+        parts.wrong.append(
+            f"{name}: the GPU was throttled ({', '.join(throttled)}); let it cool, then measure again"
+        )
     others = sorted({f"{p['name']} (pid {p['pid']})" for s in seen for p in s.get("processes") or ()})
     if others:
         parts.wrong.append(f"{name}: other processes computed on the GPU: {', '.join(others)}")

@@ -17,7 +17,9 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     parts.wrong += shorten(wrong)
     for name, book in books(case):
         if book.launches_without_kernel:
-            parts.wrong.append(f"{name}: {book.launches_without_kernel} kernel launches left no kernel record")
+            parts.wrong.append(
+                f"{name}: {book.launches_without_kernel} kernel launches left no kernel record"
+            )
     counted = [r for r in rows if r["level"] in ("kernel", "memory")]
     measured = f"{len(counted)} kinds of GPU operation, {sum(r['nsys_count'] or 0 for r in counted)} launches in nsys"
     parts.evidence += [f"torch/{v}/trace.json.gz" for v in case.plan.variants] + ["nsys/report.sqlite"]

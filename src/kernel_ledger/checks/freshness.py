@@ -18,7 +18,9 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         if found is None:
             parts.wrong.append(f"{name} is missing; its pass recorded it")
         elif found != recorded:
-            parts.wrong.append(f"{name} was changed after its pass ({recorded[:12]} recorded, {found[:12]} found)")
+            parts.wrong.append(
+                f"{name} was changed after its pass ({recorded[:12]} recorded, {found[:12]} found)"
+            )
     if not count and not parts.wrong:
         parts.gaps.append("no pass recorded a file")
     return parts.outcome(f"{count} files", "SHA-256 as recorded")

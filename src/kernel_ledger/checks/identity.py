@@ -15,9 +15,15 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     for variant in case.plan.variants:
         parts.gaps += [f"{variant}: {text}" for text in missing_books(case, variant)]
     operations = [r for r in rows if r["level"] in ("kernel", "memory")]
-    alone = [f"{r['variant']}: {r['name']} is {r['status']}" for r in operations if r["status"] in ("torch_only", "nsys_only")]
+    alone = [
+        f"{r['variant']}: {r['name']} is {r['status']}"
+        for r in operations
+        if r["status"] in ("torch_only", "nsys_only")
+    ]
     parts.wrong += shorten(alone)
     if not operations and not parts.gaps:
         parts.wrong.append("neither book has a single GPU operation")
-    matched = sum(r["torch_count"] is not None and r["nsys_count"] is not None for r in operations) - len(alone)
+    matched = sum(r["torch_count"] is not None and r["nsys_count"] is not None for r in operations) - len(
+        alone
+    )
     return parts.outcome(f"{matched} of {len(operations)} matched", "all")

@@ -14,12 +14,22 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         if variant not in found:
             parts.gaps.append(f"{variant} was not compared")
         elif not found[variant]["agrees"]:
-            parts.wrong.append(f"{variant} disagrees with {case.plan.compared()[0]}: {disagreement(found[variant])}")
-    if case.numerics and not (case.numerics["rtol"] == plan.limits.rtol and case.numerics["atol"] == plan.limits.atol):
-        parts.wrong.append("numerics.json was made with other tolerances than the plan's; run the numerics pass again")
+            parts.wrong.append(
+                f"{variant} disagrees with {case.plan.compared()[0]}: {disagreement(found[variant])}"
+            )
+    if case.numerics and not (
+        case.numerics["rtol"] == plan.limits.rtol and case.numerics["atol"] == plan.limits.atol
+    ):
+        parts.wrong.append(
+            "numerics.json was made with other tolerances than the plan's; run the numerics pass again"
+        )
     parts.wrong += different_outputs(case)
     errors = {v: found[v].get("error_l2") for v in found if found[v].get("error_l2") is not None}
-    measured = "relative error against float64: " + ", ".join(f"{v} {e:.2e}" for v, e in errors.items()) if errors else None
+    measured = (
+        "relative error against float64: " + ", ".join(f"{v} {e:.2e}" for v, e in errors.items())
+        if errors
+        else None
+    )
     return parts.outcome(measured, f"rtol {plan.limits.rtol:g}, atol {plan.limits.atol:g}")
 
 
@@ -40,5 +50,7 @@ def different_outputs(case: CaseEvidence) -> list[str]:
             if variant in record.get("output_sha256", {}):
                 seen[name] = record["output_sha256"][variant]
         if len(set(seen.values())) > 1:
-            wrong.append(f"{variant} gave different bytes: " + ", ".join(f"{n} {str(h)[:12]}" for n, h in seen.items()))
+            wrong.append(
+                f"{variant} gave different bytes: " + ", ".join(f"{n} {str(h)[:12]}" for n, h in seen.items())
+            )
     return wrong

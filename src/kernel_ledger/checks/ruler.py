@@ -20,11 +20,16 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         for name, book in (f"torch/{variant}", case.torch.get(variant)), ("nsys", case.nsys):
             known = announced.get(name, {}).get(variant)
             if book is None or not known:
-                parts.gaps.append(f"{name}: {variant} cannot be measured with the ruler ({'no book' if book is None else 'nothing announced'})")
+                parts.gaps.append(
+                    f"{name}: {variant} cannot be measured with the ruler ({'no book' if book is None else 'nothing announced'})"
+                )
                 continue
             for expectation in known:
                 measured += 1
-                parts.wrong += [f"{name}: {text}" for text in faults(book, case.plan.range_name(variant), expectation, plan.iterations)]
+                parts.wrong += [
+                    f"{name}: {text}"
+                    for text in faults(book, case.plan.range_name(variant), expectation, plan.iterations)
+                ]
     return parts.outcome(f"{measured} comparisons", "counts, grids, blocks and least durations as announced")
 
 
@@ -32,13 +37,17 @@ def faults(book: Book, range_name: str, known: dict, iterations: int) -> list[st
     """What one book says of one kernel that the program knew beforehand."""
     ops = [op for op in book.ops if op.range == range_name and base_name(op.name) == known["kernel"]]
     kernel, wanted = known["kernel"], known["launches"] * iterations
-    wrong = [] if len(ops) == wanted else [f"{kernel} was launched {wanted} times, {len(ops)} are in the book"]
+    wrong = (
+        [] if len(ops) == wanted else [f"{kernel} was launched {wanted} times, {len(ops)} are in the book"]
+    )
     for what, value in ("grid", tuple(known["grid"])), ("block", tuple(known["block"])):
         odd = {getattr(op, what) for op in ops} - {value}
         if odd:
             wrong.append(f"{kernel} has {what} {value}, the book says {sorted(odd, key=str)}")
     if ops and (fastest := min(ops, key=duration)).duration < known["least_ns"]:
-        wrong.append(f"{kernel} cannot take less than {known['least_ns']} ns, the book says {fastest.duration}")
+        wrong.append(
+            f"{kernel} cannot take less than {known['least_ns']} ns, the book says {fastest.duration}"
+        )
     return wrong
 
 

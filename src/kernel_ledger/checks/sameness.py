@@ -10,7 +10,17 @@ from ..plan_file import Plan
 from .outcome import Outcome, Parts, missing_records
 
 VERSIONS = ("python", "torch", "cuda", "cudnn", "driver", "kernel_ledger")
-KEYS = ("workload", "case", "parameters", "device", "seed", "iterations", "warmup", "workload_sha256", "library_sha256")
+KEYS = (
+    "workload",
+    "case",
+    "parameters",
+    "device",
+    "seed",
+    "iterations",
+    "warmup",
+    "workload_sha256",
+    "library_sha256",
+)
 
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
@@ -53,4 +63,6 @@ def compare(parts: Parts, key: str, values: dict[str, str | None]) -> None:
     for name, value in values.items():
         distinct.setdefault(value, name)
     if len(distinct) > 1:
-        parts.wrong.append(f"{key} differs: " + ", ".join(f"{name} has {value}" for value, name in distinct.items()))
+        parts.wrong.append(
+            f"{key} differs: " + ", ".join(f"{name} has {value}" for value, name in distinct.items())
+        )

@@ -34,7 +34,9 @@ def judge(parts: Parts, name: str, record: Mapping[str, Any], clean: bool) -> No
     if result is None:
         parts.gaps.append(f"{name}: CUPTI was not probed ({probe.get('reason') or 'no reason recorded'})")
     elif clean and result != FREE:
-        parts.wrong.append(f"{name}: another CUPTI subscriber was there (cuptiSubscribe gave {result}); run without a profiler")
+        parts.wrong.append(
+            f"{name}: another CUPTI subscriber was there (cuptiSubscribe gave {result}); run without a profiler"
+        )
     elif clean and injected:
         parts.wrong.append(f"{name}: injection variables of a profiler were set: {', '.join(injected)}")
     elif not clean and result == FREE and probe.get("regime") != "multi":

@@ -44,9 +44,14 @@ def balance(
     if torch is None and nsys is None:
         return Balance("disagree", (f"the program announced {expected} launches; neither book has one",))
     if torch is None:
-        return Balance("nsys_only", (f"nsys recorded {nsys.count}, the torch trace none of this name and launch geometry",))
+        return Balance(
+            "nsys_only",
+            (f"nsys recorded {nsys.count}, the torch trace none of this name and launch geometry",),
+        )
     if nsys is None:
-        return Balance("torch_only", (f"torch recorded {torch.count}, nsys none of this name and launch geometry",))
+        return Balance(
+            "torch_only", (f"torch recorded {torch.count}, nsys none of this name and launch geometry",)
+        )
     wrong = compare_counts(torch.count, nsys.count, expected, iterations)
     if min(torch.least, nsys.least) <= 0:
         return Balance("disagree", (*wrong, "a duration of zero or less is no measurement"))

@@ -51,7 +51,12 @@ def chain_row(case: CaseEvidence, variant: str, groups: list[Group], iterations:
 
 
 def enter(
-    row: Row, case: CaseEvidence, variant: str, groups: list[Group], limits: Limits, unknown: Iterable[str] = ()
+    row: Row,
+    case: CaseEvidence,
+    variant: str,
+    groups: list[Group],
+    limits: Limits,
+    unknown: Iterable[str] = (),
 ) -> None:
     """Enter both books' time of a call."""
     if case.device == "cpu":

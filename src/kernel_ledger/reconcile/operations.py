@@ -80,5 +80,3 @@ def unseen_rows(case: CaseEvidence, groups: list[Group], iterations: int, limits
                 settle(row, case, None, None, limits)
             rows.append(row)
     return rows
-
-

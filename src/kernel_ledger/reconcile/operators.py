@@ -18,7 +18,9 @@ def operator_rows(case: CaseEvidence, groups: list[Group], iterations: int, limi
     rows = []
     for variant in case.plan.variants:
         own = [g for g in groups if g.variant == variant and g.variant != OUTSIDE]
-        for operator in sorted({name for g in own for name in g.operators if name != case.plan.range_name(variant)}):
+        for operator in sorted(
+            {name for g in own for name in g.operators if name != case.plan.range_name(variant)}
+        ):
             rows.append(operator_row(case, variant, operator, own, iterations, limits))
     return rows
 

@@ -74,7 +74,11 @@ def settle(
         say(row, missing)
         return
     result = balance(torch, nsys, row["expected_count"], row["iterations"] or 0, limits)
-    row["status"], row["difference_pct"], row["tolerance_pct"] = result.status, result.difference_pct, result.tolerance_pct
+    row["status"], row["difference_pct"], row["tolerance_pct"] = (
+        result.status,
+        result.difference_pct,
+        result.tolerance_pct,
+    )
     say(row, result.reasons)
     if nsys is not None and nsys.stddev is None:
         say(row, ["one sample has no standard deviation"])

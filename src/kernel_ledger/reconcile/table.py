@@ -76,5 +76,7 @@ def read_table(path: Path) -> list[Row]:
         reader = csv.DictReader(stream)
         if set(reader.fieldnames or ()) != set(NAMES):
             odd = sorted(set(reader.fieldnames or ()) ^ set(NAMES))
-            raise EvidenceError("this table has other columns", where=path, expected=", ".join(NAMES), found=f"odd: {odd}")
+            raise EvidenceError(
+                "this table has other columns", where=path, expected=", ".join(NAMES), found=f"odd: {odd}"
+            )
         return [{name: parse(name, row[name]) for name in NAMES} for row in reader]

@@ -1,0 +1,91 @@
+"""export: each CSV has its header, its rows and the tool's success line, and comes from this very report.
+
+The last is shown by arithmetic: the CSV's counts, totals, minima, maxima and medians must equal those of
+the records in report.sqlite, which was exported from the report whose SHA-256 the nsys pass recorded.
+"""
+
+from __future__ import annotations
+
+from ..capture import CaseEvidence
+from ..evidence import Statistics, statistics
+from ..plan_file import Plan
+from .outcome import Outcome, Parts, findings, missing_records, shorten
+
+KERNEL_REPORTS = ("nvtx_kern_sum.csv", "cuda_gpu_kern_sum.csv", "cuda_gpu_kern_sum_by_range.csv")
+REPORTS = ("nvtx_sum.csv", "nvtx_gpu_proj_sum.csv", *KERNEL_REPORTS)
+GPU_REPORTS = REPORTS[1:]
+
+
+def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
+    parts = Parts(wrong=findings(case, "export"), gaps=list(missing_records(case)))
+    parts.evidence += ["nsys/export.json", "nsys/export-log.txt", *(f"nsys/{name}" for name in REPORTS)]
+    if case.export is not None:
+        parts.wrong += unsuccessful(case)
+        parts.wrong += foreign(case)
+        parts.wrong += shorten(differences(case))
+    elif not parts.gaps and not parts.wrong:
+        parts.gaps.append("nothing was exported")
+    return parts.outcome(f"{len(case.kernel_stats)} kernel rows equal the report's records", "equal")
+
+
+def unsuccessful(case: CaseEvidence) -> list[str]:
+    """Reports that the tool did not write as it should."""
+    wrong = []
+    for name in REPORTS:
+        report = case.export["reports"].get(name)
+        empty_is_right = case.device == "cpu" and name in GPU_REPORTS
+        if report is None:
+            wrong.append(f"{name} was not exported")
+        elif report["status"] == "failed" or (report["status"] == "empty" and not empty_is_right):
+            wrong.append(f"{name} {report['status']}: {report['reason']}")
+        elif not report.get("success_line") and not empty_is_right:
+            wrong.append(f"{name}: nsys did not say that it wrote the file")
+    return wrong
+
+
+def foreign(case: CaseEvidence) -> list[str]:
+    """Signs that the export belongs to another recording or another version."""
+    wrong = []
+    recorded = case.records.get("nsys", {}).get("files", {}).get("report.nsys-rep")
+    if recorded != case.export["report_sha256"]:
+        wrong.append("the export was made from another report than the one that the nsys pass recorded")
+    sqlite = case.export["sqlite"]
+    if sqlite["exporter_version"] != sqlite["recorder_version"]:
+        wrong.append(f"recorded with nsys {sqlite['recorder_version']}, exported with {sqlite['exporter_version']}")
+    return wrong
+
+
+def differences(case: CaseEvidence) -> list[str]:
+    """Where a CSV and the records of report.sqlite say different things."""
+    if case.nsys is None:
+        return []
+    records: dict[tuple[str | None, str], list[int]] = {}
+    for op in case.nsys.ops:
+        if op.level == "kernel":
+            records.setdefault((op.range, op.symbol), []).append(op.duration)
+    wrong = []
+    for key in sorted(set(records) | set(case.kernel_stats), key=str):
+        said, found = case.kernel_stats.get(key), statistics(records.get(key, []))
+        if said is None or found is None or summary(said) != summary(found):
+            wrong.append(
+                f"cuda_gpu_kern_sum_by_range.csv says {describe(said)} for {key[0]}/{key[1][:80]}, report.sqlite {describe(found)}"
+            )
+    return wrong + range_differences(case)
+
+
+def range_differences(case: CaseEvidence) -> list[str]:
+    wrong = []
+    for name in map(case.plan.range_name, case.plan.variants):
+        found = sum(r.name == name for r in case.nsys.ranges)
+        said = case.ranges[name].instances if name in case.ranges else 0
+        if said != found:
+            wrong.append(f"nvtx_sum.csv has {said} instances of {name}, report.sqlite {found}")
+    return wrong
+
+
+def summary(stats: Statistics) -> tuple:
+    return stats.count, stats.total, stats.median, stats.least, stats.most
+
+
+def describe(stats: Statistics | None) -> str:
+    return "nothing" if stats is None else f"{stats.count} x {stats.median} ns, {stats.total} ns in all"
