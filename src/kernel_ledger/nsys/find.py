@@ -77,8 +77,9 @@ def find(configured: str | None, environ: Mapping[str, str], *, root: Path = Pat
 
 def _places(environ: Mapping[str, str], root: Path) -> Iterator[tuple[str, Path]]:
     """(origin, folder or file) of every place, in the order of preference."""
-    on_path = [Path(f) for f in environ.get("PATH", "").split(os.pathsep) if f and (Path(f) / "nsys").exists()]
-    yield from (("PATH", folder) for folder in on_path or [Path(f"({environ.get('PATH', '')})")])
+    path = environ.get("PATH", "")
+    on_path = [Path(f) for f in path.split(os.pathsep) if f and (Path(f) / "nsys").exists()]
+    yield from (("PATH", folder) for folder in on_path or [Path(f"({path})")])
     for name in ("CUDA_HOME", "CUDA_PATH"):
         if environ.get(name):
             yield name, Path(environ[name]) / "bin"

@@ -9,40 +9,33 @@ from pathlib import Path
 from ..errors import LedgerError, MachineError, PassError
 from ..process import Finished
 
-DOMAIN = "kernel_ledger"
-CAPTURE_RANGE = "capture"
-"""On a machine without CUDA: the range, in our domain, whose first begin and end bound the recording."""
-
+CUDA_CAPTURE = (
+    "--trace=cuda,nvtx",
+    "--capture-range=cudaProfilerApi",
+    "--capture-range-end=stop",
+    "--cuda-graph-trace=node",
+)
 STOPPED_BY_RANGE_END = 143
 CRASHED = (132, 134, 135, 136, 139)
-LOST_DOMAIN_VERSION = "nvtx 0.2.12 and later record no range at all under nsys 2023.4 and older; 0.2.11 does"
 
 
 def profile_command(nsys: Path, report: Path, command: Sequence[str], *, device: str) -> list[str]:
     """The command line that records exactly the announced iterations of ``command`` into ``report``.
 
     ``report``: path of the .nsys-rep, in a folder that exists and holds none.  On ``device`` "cuda" the
-    child calls cudaProfilerStart and Stop; on "cpu" it opens and closes the range ``capture`` in our domain.
+    child calls cudaProfilerStart and Stop; on "cpu" there is no such bound, and none is needed: the child
+    opens no range but the announced ones.
     """
     return [
         str(nsys),
         "profile",
-        *(_cuda_capture() if device == "cuda" else _nvtx_capture()),
-        "--capture-range-end=stop",
+        *(CUDA_CAPTURE if device == "cuda" else ("--trace=nvtx",)),
         "--sample=none",
         "--cpuctxsw=none",
         "--output",
         str(report.with_suffix("")),
         *command,
     ]
-
-
-def _cuda_capture() -> list[str]:
-    return ["--trace=cuda,nvtx", "--capture-range=cudaProfilerApi", "--cuda-graph-trace=node"]
-
-
-def _nvtx_capture() -> list[str]:
-    return ["--trace=nvtx", "--capture-range=nvtx", f"--nvtx-capture={CAPTURE_RANGE}@{DOMAIN}"]
 
 
 def diagnose_recording(finished: Finished, report: Path, *, device: str) -> list[dict[str, str]]:
@@ -53,7 +46,7 @@ def diagnose_recording(finished: Finished, report: Path, *, device: str) -> list
     """
     status = finished.exit_status
     if finished.timed_out:
-        raise _error("nsys and the program under it ran past the time limit", report, finished, "raise `timeout_s`")
+        raise _error("nsys ran past the time limit", report, finished, "raise `timeout_s` in config.yaml")
     if status in CRASHED:
         raise _error(f"the program crashed under nsys (status {status})", report, finished, _CRASH_STEP)
     if not report.is_file() or report.stat().st_size == 0:
@@ -62,12 +55,12 @@ def diagnose_recording(finished: Finished, report: Path, *, device: str) -> list
         text = "nsys ended the program at the end of the capture range (status 143); the report is whole"
         return [{"source": "nsys", "text": text}]
     if status != 0:
-        raise _error(f"the program under nsys failed (status {status})", report, finished, "see its output above")
+        raise _error(f"the program under nsys failed (status {status})", report, finished, "see its output")
     return [{"source": "nsys", "text": line} for line in _trouble(finished.output)]
 
 
-_CRASH_STEP = "run the case without nsys (the torch pass) to see whether the program or the profiler is at fault"
-_TROUBLE = re.compile(r"^(?:WARNING|ERROR|Warning|Error|Errors occurred|Importer error|Failed)\b.*", re.MULTILINE)
+_CRASH_STEP = "run the torch pass of this case: it tells whether the program or nsys is at fault"
+_TROUBLE = re.compile(r"^(?:WARNING|ERROR|Warning|Errors?|Importer error|Failed)\b.*", re.MULTILINE)
 
 
 def _trouble(output: str) -> list[str]:
@@ -95,10 +88,9 @@ def _no_report(finished: Finished, report: Path, device: str) -> LedgerError:
         )
     if finished.exit_status not in (0, STOPPED_BY_RANGE_END):
         what = f"the program under nsys failed (status {finished.exit_status}) before anything was recorded"
-        return _error(what, report, finished, "see its output above")
-    begin = "cudaProfilerStart was never called" if device == "cuda" else f"no range {CAPTURE_RANGE}@{DOMAIN} began"
-    step = "run the case without nsys: did it end early?" if device == "cuda" else LOST_DOMAIN_VERSION
-    return _error(f"nsys wrote no report: the capture range never began ({begin})", report, finished, step)
+        return _error(what, report, finished, "see its output")
+    why = ": the capture range never began (cudaProfilerStart was not called)" if device == "cuda" else ""
+    return _error(f"nsys wrote no report{why}", report, finished, "run it without nsys: did it end early?")
 
 
 def _generated(output: str) -> str | None:

@@ -17,6 +17,8 @@ from ..files import sha256
 from .rows import KernelRow
 from .tables import COLUMNS, OLD_KERNELS, read_stats_csv, split_range_symbol
 
+Kernels = Sequence[KernelRow] | None
+
 
 @dataclass(frozen=True)
 class Report:
@@ -37,6 +39,8 @@ REPORTS = (
     Report("cuda_gpu_kern_sum_by_range.csv", ("cuda_gpu_kern_sum", "gpukernsum"), ("nvtx-name", "mangled")),
 )
 """nsys 2022 has the second names; it has no summary of projections (nvtxgpuproj is a trace) nor by range."""
+
+LOST_RANGES = " (nvtx 0.2.12 and later lose every range under nsys 2023.4 and older; nvtx 0.2.11 does not)"
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def known_reports(help_text: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(re.findall(r"[\w-]+", options)) for name, options in lines}
 
 
-def run_report(stats: Stats, report: Report, sqlite: Path, kernels: Sequence[KernelRow] | None, device: str) -> dict:
+def run_report(stats: Stats, report: Report, sqlite: Path, kernels: Kernels, device: str) -> dict:
     """Run one report on ``sqlite``, leaving the CSV beside it under its name in a capture.
 
     Returns the outcome as export.json has it.  ``kernels``: of that SQLite file, to see whether the
@@ -83,9 +87,7 @@ def run_report(stats: Stats, report: Report, sqlite: Path, kernels: Sequence[Ker
     return {**asdict(outcome), "sha256": sha256(target)}
 
 
-def _run(
-    stats: Stats, report: Report, sqlite: Path, kernels: Sequence[KernelRow] | None, device: str
-) -> Outcome:
+def _run(stats: Stats, report: Report, sqlite: Path, kernels: Kernels, device: str) -> Outcome:
     name = next((n for n in report.names if n in stats.known), None)
     lacking = [a for a in report.arguments if name and a not in stats.known[name]]
     if name is None or lacking:
@@ -111,7 +113,7 @@ def _run(
     return _checked(report, name, written[0], kernels, line)
 
 
-def _checked(report: Report, name: str, written: Path, kernels: Sequence[KernelRow] | None, line: str) -> Outcome:
+def _checked(report: Report, name: str, written: Path, kernels: Kernels, line: str) -> Outcome:
     """Header, rows and names of a CSV that the tool says it wrote; takes its final name if they hold."""
     columns = OLD_KERNELS if name == "gpukernsum" else COLUMNS[report.csv]
     try:
@@ -120,23 +122,25 @@ def _checked(report: Report, name: str, written: Path, kernels: Sequence[KernelR
         return _failed(" ".join(f"{error.what}: {error.found}".split()), line)
     if not rows:
         return _failed("the report has a header and no rows", line)
-    if "mangled" in report.arguments and (reason := fallen_back([str(r["Name"]) for r in rows], kernels or ())):
-        return _failed(reason, line)
+    if "mangled" in report.arguments:
+        reason = fallen_back([str(r["Name"]) for r in rows], kernels or ())
+        if reason:
+            return _failed(reason, line)
     written.rename(written.with_name(report.csv))
     return Outcome("ok", None, len(rows), line, None)
 
 
 def success_line(output: str) -> str | None:
     """The line in which `nsys stats` says that it wrote the report, or None."""
-    match = re.search(r"to \[([^\]]*)\]\.\.\. PROCESSED", output)
-    return f"Processing to [{match[1]}]... PROCESSED" if match and not re.search(r"^ERROR", output, re.M) else None
+    match = re.search(r"to \[[^\]]*\]\.\.\. PROCESSED", output)
+    return match[0] if match and not re.search(r"^ERROR", output, re.MULTILINE) else None
 
 
 def failure(output: str) -> str:
     """Why there was no success line, in the tool's words."""
     for pattern in (r"Exportation error: .*", r"ERROR: .*", r"SKIPPED: .*"):
         if match := re.search(pattern, output):
-            return match[0].strip()
+            return match[0].strip() + (LOST_RANGES if "(NVTX)" in match[0] else "")
     return f"nsys stats gave no success line: {' '.join(output.split())[-200:] or 'no output'}"
 
 
@@ -144,11 +148,11 @@ def fallen_back(names: Sequence[str], kernels: Sequence[KernelRow]) -> str | Non
     """Whether ``:mangled`` silently gave demangled names; the reason, or None where it did not."""
     symbols = {k.symbol for k in kernels if k.symbol}
     if not symbols:
-        return "the recording has no mangled names, so :mangled fell back to demangled ones: record with a newer nsys"
+        return "the recording has no mangled names: :mangled fell back; record with a newer nsys"
     ranges = {name for k in kernels for name in k.range_path}
     foreign = [n for n in names if n not in symbols and split_range_symbol(n, ranges)[1] not in symbols]
     if foreign:
-        return f"{len(foreign)} names are no symbols of the recording (:mangled fell back), such as {foreign[0]!r}"
+        return f":mangled fell back: {len(foreign)} names are no symbols of the recording, as {foreign[0]!r}"
     return None
 
 

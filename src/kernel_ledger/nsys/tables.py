@@ -151,9 +151,7 @@ def range_name(printed: str, announced: Collection[str]) -> tuple[str | None, st
     return None, printed.removeprefix(":")
 
 
-def split_range_symbol(
-    text: str, announced: Iterable[str], domain: str = DOMAIN
-) -> tuple[str | None, str]:
+def split_range_symbol(text: str, announced: Iterable[str], domain: str = DOMAIN) -> tuple[str | None, str]:
     """(range, symbol) of a name in cuda_gpu_kern_sum:nvtx-name, which joins them with a slash.
 
     The tool writes the innermost range without its domain.  Range names hold slashes, so only an
