@@ -1,0 +1,47 @@
+"""kernel-ledger: the same PyTorch work in two books, which must balance.
+
+A table of contents.  Data flows in the order of the includes; the settings are in config.yaml.
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+if not STUDY.config.replay:
+
+    include: "workflow/rules/build.smk"
+    include: "workflow/rules/measure.smk"
+    include: "workflow/rules/export.smk"
+
+
+include: "workflow/rules/reconcile.smk"
+include: "workflow/rules/report.smk"
+
+
+localrules:
+    all,
+    plan,
+    plan_case,
+    reconcile,
+    report,
+    gate,
+
+
+rule all:
+    default_target: True
+    input:
+        f"{STUDY.output}/results.csv",
+        f"{STUDY.output}/verdict.json",
+        f"{STUDY.output}/summary.md",
+        f"{LOGS}/gate.ok",
+
+
+onstart:
+    refuse_without_machine()

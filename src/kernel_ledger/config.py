@@ -1,0 +1,231 @@
+"""The configuration: one typed model, unknown keys refused, all problems shown at once.
+
+``config.yaml`` and ``workflow/schemas/config.schema.json`` are generated from these models; after a change run
+``python -m kernel_ledger.config_schema``.  Every field says its unit and its limits, since they become both
+the comments that a user reads and the messages that a user gets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from .config_problems import ConfigProblems, sentences
+
+
+def scalar(value: Any) -> Any:
+    """A case's parameter: plan.json must be able to hold it, and a file name to spell it."""
+    if (
+        not isinstance(value, bool | int | float | str)
+        or value in (float("inf"), -float("inf"))
+        or value != value
+    ):
+        raise ValueError("a case's parameter is one finite value")
+    return value
+
+
+def not_a_truth_value(value: Any) -> Any:
+    """YAML's ``yes`` and ``on`` are truth values, which Python would count as 1."""
+    if isinstance(value, bool):
+        raise ValueError("a truth value stands where a number belongs")
+    return value
+
+
+def empty_is_none(value: Any) -> Any:
+    """``--config replay=`` and ``--config replay=null`` both mean: none."""
+    return None if value in ("", "null", "None") else value
+
+
+def plain_path(value: str) -> str:
+    """A path that is safe in a Snakefile: spaces and quotes are fine, wildcards and control characters are not."""
+    if bad := sorted({c for c in value if c in "{}" or not c.isprintable()}):
+        raise ValueError(f"a path cannot contain {', '.join(map(repr, bad))}")
+    return os.path.normpath(value)
+
+
+def folder_name(value: str) -> str:
+    """A name that is a folder of its own: not ``..``, not hidden, not an option of a command."""
+    if value[0] in ".-":
+        raise ValueError(f"a folder name cannot start with {value[0]!r}")
+    return value
+
+
+Scalar = Annotated[
+    Any, AfterValidator(scalar), WithJsonSchema({"type": ["integer", "number", "string", "boolean"]})
+]
+Count = Annotated[int, BeforeValidator(not_a_truth_value)]
+Quantity = Annotated[float, BeforeValidator(not_a_truth_value)]
+FilePath = Annotated[str, Field(min_length=1), AfterValidator(plain_path)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100), AfterValidator(folder_name)]
+Architecture = Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9][a-z]?$")]
+EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class Section(BaseModel):
+    """What all sections share: unknown keys refused, no infinities, 9.0 accepted where "9.0" is meant."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, coerce_numbers_to_str=True, validate_default=True
+    )
+
+
+class WorkloadChoice(Section):
+    """One workload file, with the cases and variants of it that are measured."""
+
+    file: FilePath = Field(description="a workload file")
+    cases: list[dict[str, Scalar]] | None = Field(
+        None,
+        min_length=1,
+        description="without it, the file's own for the device",
+        examples=[[{"rows": 65536, "dim": 1024}]],
+    )
+    variants: list[Name] | None = Field(
+        None,
+        min_length=1,
+        description="without it, all; yardsticks such as copy always run",
+        examples=[["eager", "fused"]],
+    )
+
+
+class Timing(Section):
+    """When the timing pass has enough samples of a case."""
+
+    min_samples: Count = Field(20, ge=3, le=100_000, description="samples of each variant, at least")
+    max_samples: Count = Field(200, ge=3, le=100_000, description="samples of each variant, at most")
+    max_seconds: Quantity = Field(
+        30.0, gt=0, le=86_400, description="stop a case after this time", json_schema_extra={"unit": "s"}
+    )
+    noise_pct: Quantity = Field(
+        0.5,
+        gt=0,
+        le=100,
+        description="stop when the median is known this well",
+        json_schema_extra={"unit": "%"},
+    )
+    flush_l2: bool = Field(False, description="overwrite the L2 cache before each sample")
+
+
+class Measure(Section):
+    """How much is recorded."""
+
+    warmup: Count = Field(5, ge=0, le=10_000, description="calls of each variant before any is recorded")
+    iterations: Count = Field(
+        10, ge=1, le=10_000, description="recorded calls of each variant, in both books"
+    )
+    timeout_s: Count = Field(
+        900,
+        ge=1,
+        le=86_400,
+        description="time limit of one measured process",
+        json_schema_extra={"unit": "s"},
+    )
+    timing: Timing = Field(Timing(), description="the timing pass: no profiler in the process")
+
+
+class Tolerance(Section):
+    """What counts as equal."""
+
+    agreement_pct: Quantity = Field(
+        1.0,
+        gt=0,
+        le=100,
+        description="a kernel's time in both books may differ by this",
+        json_schema_extra={"unit": "%"},
+    )
+    short_kernel_ns: Count = Field(
+        20_000, ge=0, le=10**9, description="kernels under this are short", json_schema_extra={"unit": "ns"}
+    )
+    short_kernel_extra_ns: Count = Field(
+        200,
+        ge=0,
+        le=10**6,
+        description="and may differ by this much more",
+        json_schema_extra={"unit": "ns"},
+    )
+    rtol: Quantity = Field(1e-5, ge=0, le=1, description="numerics: relative, against the first variant")
+    atol: Quantity = Field(1e-6, ge=0, le=1, description="numerics: absolute, against the first variant")
+
+
+class Build(Section):
+    """The CUDA extension."""
+
+    architectures: list[Architecture] = Field(
+        [], description='GPU architectures such as "9.0"; none: the GPU that is present'
+    )
+
+
+class Nsys(Section):
+    """Nsight Systems."""
+
+    path: Annotated[FilePath | None, BeforeValidator(empty_is_none)] = Field(
+        None, description="nsys itself; null: from PATH, the CUDA toolkit or /opt/nvidia"
+    )
+
+
+class Torch(Section):
+    """torch.profiler."""
+
+    with_stack: bool = Field(False, description="record Python stacks: larger traces, slower host side")
+
+
+class Config(Section):
+    """A whole study."""
+
+    run: Name = Field("local", description="results go to reports/<run>/")
+    device: Literal["cuda", "cpu"] = Field(
+        "cuda", description="cpu runs every pass, but there are no GPU kernels to compare"
+    )
+    replay: Annotated[FilePath | None, BeforeValidator(empty_is_none)] = Field(
+        None, description="measure nothing; read this run again, such as reports/h200-reference"
+    )
+    seed: Count = Field(2026, ge=0, lt=2**32, description="seeds all inputs and weights")
+    workloads: list[WorkloadChoice] = Field(
+        [WorkloadChoice(file="workloads/linear_chain.py")], min_length=1, description="what is measured"
+    )
+    measure: Measure = Field(Measure(), description="how much is recorded")
+    tolerance: Tolerance = Field(Tolerance(), description="what counts as equal")
+    build: Build = Field(Build(), description="the CUDA extension")
+    nsys: Nsys = Field(Nsys(), description="Nsight Systems")
+    torch: Torch = Field(Torch(), description="torch.profiler")
+    environment: list[EnvironmentName] = Field(
+        [], description="more variables for measured processes; an .nsys-rep stores their values"
+    )
+
+
+def load_config(mapping: Mapping[str, Any]) -> Config:
+    """Check a configuration, as YAML or ``--config key=value`` gives it.  Raises one ConfigProblems with all."""
+    try:
+        config = Config.model_validate(dict(mapping))
+    except ValidationError as error:
+        raise ConfigProblems(sentences(error, Config.model_json_schema())) from None
+    if found := contradictions(config):
+        raise ConfigProblems(found)
+    return config
+
+
+def contradictions(config: Config) -> list[str]:
+    """Keys that are fine alone and not together, each as a sentence."""
+    found = []
+    timing = config.measure.timing
+    if timing.max_samples < timing.min_samples:
+        found.append(
+            f"measure.timing.max_samples: {timing.max_samples} is below min_samples, {timing.min_samples}"
+        )
+    if config.replay and Path(config.replay).resolve() == (Path("reports") / config.run).resolve():
+        found.append(
+            f"run: {config.run!r} is the run that replay reads, and would be overwritten; choose another, "
+            "such as run=again"
+        )
+    return found

@@ -1,0 +1,158 @@
+"""What the workflow asks of a configuration: its plan, its folders, and what each pass is told.
+
+Snakemake's rules name files; everything that has to be thought about is here, where it can be tested.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .config import Config, load_config
+from .errors import ConfigError, MachineError
+from .files import read_json
+from .nsys.find import find
+from .plan import FORMAT, PASSES, make_plan
+from .sources import imported_sources
+
+# What the passes of a case are told.  A change of anything else, such as a tolerance, leaves captures valid.
+TOLD = ("device", "seed", "environment", "warmup", "iterations", "timeout_s", "timing", "torch", "nsys")
+TOLD_OF_TOLERANCE = ("rtol", "atol")
+TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants")
+FILES = {
+    "numerics": ("numerics.json",),
+    "timing": ("timing.json", "run.json"),
+    "torch": ("trace.json.gz", "key_averages.txt", "key_averages.csv", "run.json"),
+    "nsys": ("nsys/report.nsys-rep", "nsys/run.json"),
+    "export": (
+        "nsys/report.sqlite",
+        "nsys/nvtx_sum.csv",
+        "nsys/nvtx_gpu_proj_sum.csv",
+        "nsys/nvtx_kern_sum.csv",
+        "nsys/cuda_gpu_kern_sum.csv",
+        "nsys/cuda_gpu_kern_sum_by_range.csv",
+        "nsys/export.json",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A checked configuration and its plan."""
+
+    config: Config
+    plan: dict[str, Any]
+
+    @property
+    def output(self) -> str:
+        return f"reports/{self.config.run}"
+
+    @property
+    def captures(self) -> str:
+        """Where the evidence lies: the run's own folder, or that of the run which is replayed."""
+        return f"{self.config.replay or self.output}/captures"
+
+    @property
+    def settings(self) -> str:
+        """The configuration as one line of JSON, as far as it differs from the defaults."""
+        return json.dumps(self.config.model_dump(exclude_defaults=True), sort_keys=True)
+
+    @property
+    def digest(self) -> str:
+        return digest(self.plan)
+
+    def case(self, workload: str, case: str) -> dict[str, Any]:
+        """The plan's entry of one case."""
+        return next(c for c in self.plan["cases"] if (c["workload"], c["case"]) == (workload, case))
+
+    def told(self, workload: str, case: str) -> str:
+        """A digest of all that a case's passes are told: when it changes, they have to run again."""
+        planned, tolerance = self.case(workload, case), self.plan["tolerance"]
+        return digest(
+            [
+                [self.plan[key] for key in TOLD],
+                [tolerance[key] for key in TOLD_OF_TOLERANCE],
+                [planned[key] for key in TOLD_OF_CASE],
+            ]
+        )
+
+    def needs_extension(self, workload: str, case: str) -> bool:
+        """Whether any variant of a case calls the kernels that the rule build compiles."""
+        return any("extension" in needs for needs in self.case(workload, case)["needs"].values())
+
+    def evidence(self) -> list[str]:
+        """Every file that reconcile reads.  Of a replayed run: what is there (what is not, it reports)."""
+        if self.config.replay:
+            return sorted(p.as_posix() for p in Path(self.captures).rglob("*") if p.is_file())
+        return [
+            f"{self.captures}/{case['workload']}/{case['case']}/{name}"
+            for case in self.plan["cases"]
+            for pass_name in (*self.plan["passes"], *(["export"] if "nsys" in self.plan["passes"] else []))
+            for name in names(pass_name, case["variants"])
+        ]
+
+
+def names(pass_name: str, variants: list[str]) -> list[str]:
+    """What one pass leaves in a case's folder."""
+    if pass_name == "torch":
+        return [f"torch/{variant}/{name}" for variant in variants for name in FILES["torch"]]
+    return list(FILES[pass_name])
+
+
+def digest(value: Any) -> str:
+    """16 hex digits that stand for a JSON value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def prepare(mapping: Mapping[str, Any]) -> Study:
+    """Check everything that can be checked before any job.  Raises ConfigError with all problems at once.
+
+    On the CPU, where nsys has no kernel to see, its pass is left out where there is no nsys.
+    """
+    config = load_config(mapping)
+    if config.replay:
+        return Study(config, recorded_plan(Path(config.replay)))
+    left_out = None if config.device == "cuda" or nsys_works(config) else "nsys"
+    return Study(config, make_plan(config, [p for p in PASSES if p != left_out]))
+
+
+def nsys_works(config: Config) -> bool:
+    """Whether there is an nsys that can record and import.  Raises MachineError where one is configured and is not."""
+    try:
+        nsys = find(config.nsys.path, os.environ)
+    except MachineError:
+        if config.nsys.path:
+            raise
+        return False
+    return nsys.importer_ok
+
+
+def recorded_plan(run: Path) -> dict[str, Any]:
+    """The plan of a recorded run.  Raises ConfigError where there is no run, EvidenceError where it is damaged."""
+    path = run / "captures" / "plan.json"
+    if not path.is_file():
+        there = sorted(p.parent.parent.as_posix() for p in Path("reports").glob("*/captures/plan.json"))
+        raise ConfigError(
+            "there is no recorded run to replay",
+            where=f"replay={run}",
+            expected=path,
+            found=f"runs here: {', '.join(there) or 'none'}",
+            next_step="give the folder of a run, such as replay=reports/h200-reference",
+        )
+    return read_json(path, format=FORMAT)
+
+
+def pass_sources(script: str) -> list[str]:
+    """The source files whose change makes a measured pass stale (also those its child process runs)."""
+    package = Path("src/kernel_ledger")
+    return imported_sources([Path(script), *sorted(package.glob("passes/*.py"))], package)
+
+
+def script_sources(script: str) -> list[str]:
+    """The source files whose change makes the output of a rule's script stale."""
+    return imported_sources([Path(script)], Path("src/kernel_ledger"))

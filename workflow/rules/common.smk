@@ -1,0 +1,75 @@
+# The checked study and the few names that all rules share.  Any problem stops here, before the first job.
+import os
+import shlex
+import sys
+from pathlib import Path
+
+# Scripts run from this checkout, also where the package is not installed.
+LIBRARY = str(Path(workflow.basedir) / "src")
+sys.path.insert(0, LIBRARY)
+os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [LIBRARY, os.environ.get("PYTHONPATH")])))
+
+from kernel_ledger import machine
+from kernel_ledger.errors import LedgerError
+from kernel_ledger.study import FILES, pass_sources, prepare, script_sources
+
+
+def stop(error):
+    """End with an error's text alone; Snakemake would frame it with lines of its own."""
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(error.exit_status)
+
+
+try:
+    STUDY = prepare(config)
+except LedgerError as error:
+    stop(error)
+
+PYTHON = shlex.quote(sys.executable)
+DEVICE = STUDY.plan["device"]
+GPUS = 1 if DEVICE == "cuda" else 0
+CASE = f"{STUDY.captures}/{{workload}}/{{case}}"
+LOGS = f"logs/{STUDY.config.run}"
+CASE_PLAN = f"{LOGS}/plan/{{workload}}/{{case}}.json"
+SETTINGS = STUDY.settings
+EXTENSION = f"build/{DEVICE}/kernels.so"
+
+
+wildcard_constraints:
+    workload=r"[A-Za-z0-9_.-]+",
+    case=r"[A-Za-z0-9_.-]+",
+    variant=r"[A-Za-z0-9_.-]+",
+
+
+def workload_file(wildcards):
+    return STUDY.case(wildcards.workload, wildcards.case)["file"]
+
+
+def extension(wildcards):
+    """The built kernels, for the cases that call them."""
+    return EXTENSION if STUDY.needs_extension(wildcards.workload, wildcards.case) else []
+
+
+def library_option(wildcards):
+    return f"--library {EXTENSION}" if extension(wildcards) else ""
+
+
+def case_folder(wildcards):
+    return CASE.format(workload=wildcards.workload, case=wildcards.case)
+
+
+def told(wildcards):
+    return STUDY.told(wildcards.workload, wildcards.case)
+
+
+def refuse_without_machine():
+    """Before the first job, not while planning: a dry run, a report or a lint needs no GPU."""
+    due = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    if workflow.local_exec and not workflow.touch and due & MEASURING:
+        try:
+            machine.check(DEVICE, nsys=STUDY.config.nsys.path, with_nsys="nsys_pass" in due)
+        except LedgerError as error:
+            stop(error)
+
+
+MEASURING = {"build", "numerics", "timing", "torch_pass", "nsys_pass"}

@@ -1,0 +1,109 @@
+# The four passes of a case, each a process of its own with the GPU to itself.
+#
+# numerics comes first and fills the compile cache, so that no other pass measures a compiler.  One thread each,
+# because Snakemake hands the number on as OMP_NUM_THREADS.  No retries: a pass that failed once and went well the
+# second time is not evidence.
+
+
+rule numerics:
+    input:
+        sources=pass_sources("scripts/numerics.py"),
+        workload=workload_file,
+        extension=extension,
+        plan=CASE_PLAN,
+    output:
+        f"{CASE}/numerics.json",
+    log:
+        f"{LOGS}/numerics/{{workload}}/{{case}}.log",
+    retries: 0
+    threads: 1
+    resources:
+        gpu=GPUS,
+    params:
+        folder=case_folder,
+        library=library_option,
+    message:
+        "numerics: {wildcards.workload}/{wildcards.case}: every variant against float64 (log: {log})"
+    shell:
+        "{PYTHON} scripts/numerics.py --plan {input.plan:q} --workload {wildcards.workload:q}"
+        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2> {log:q}"
+
+
+rule timing:
+    input:
+        sources=pass_sources("scripts/timing.py"),
+        workload=workload_file,
+        extension=extension,
+        plan=CASE_PLAN,
+        numerics=f"{CASE}/numerics.json",
+    output:
+        f"{CASE}/timing.json",
+        f"{CASE}/run.json",
+    log:
+        f"{LOGS}/timing/{{workload}}/{{case}}.log",
+    retries: 0
+    threads: 1
+    resources:
+        gpu=GPUS,
+    params:
+        folder=case_folder,
+        library=library_option,
+    message:
+        "timing: {wildcards.workload}/{wildcards.case}: CUDA events, no profiler (log: {log})"
+    shell:
+        "{PYTHON} scripts/timing.py --plan {input.plan:q} --workload {wildcards.workload:q}"
+        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2> {log:q}"
+
+
+rule torch_pass:
+    input:
+        sources=pass_sources("scripts/torch_pass.py"),
+        workload=workload_file,
+        extension=extension,
+        plan=CASE_PLAN,
+        numerics=f"{CASE}/numerics.json",
+    output:
+        f"{CASE}/torch/{{variant}}/trace.json.gz",
+        f"{CASE}/torch/{{variant}}/key_averages.txt",
+        f"{CASE}/torch/{{variant}}/key_averages.csv",
+        f"{CASE}/torch/{{variant}}/run.json",
+    log:
+        f"{LOGS}/torch_pass/{{workload}}/{{case}}/{{variant}}.log",
+    retries: 0
+    threads: 1
+    resources:
+        gpu=GPUS,
+    params:
+        folder=case_folder,
+        library=library_option,
+    message:
+        "torch_pass: {wildcards.workload}/{wildcards.case}/{wildcards.variant}: torch.profiler, one variant (log: {log})"
+    shell:
+        "{PYTHON} scripts/torch_pass.py --plan {input.plan:q} --workload {wildcards.workload:q}"
+        " --case {wildcards.case:q} --variant {wildcards.variant:q} {params.library} --output {params.folder:q} 2> {log:q}"
+
+
+rule nsys_pass:
+    input:
+        sources=pass_sources("scripts/nsys_pass.py"),
+        workload=workload_file,
+        extension=extension,
+        plan=CASE_PLAN,
+        numerics=f"{CASE}/numerics.json",
+    output:
+        f"{CASE}/nsys/report.nsys-rep",
+        f"{CASE}/nsys/run.json",
+    log:
+        f"{LOGS}/nsys_pass/{{workload}}/{{case}}.log",
+    retries: 0
+    threads: 1
+    resources:
+        gpu=GPUS,
+    params:
+        folder=case_folder,
+        library=library_option,
+    message:
+        "nsys_pass: {wildcards.workload}/{wildcards.case}: Nsight Systems, all variants (log: {log})"
+    shell:
+        "{PYTHON} scripts/nsys_pass.py --plan {input.plan:q} --workload {wildcards.workload:q}"
+        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2> {log:q}"
