@@ -1,0 +1,166 @@
+"""The parent of one pass: request in, measured process, agreement checked, record and files published.
+
+The measured process gets an allow-listed environment and the GPU to itself.  It writes into a partial
+folder beside the results; nothing gets its final name before everything was checked, run.json last.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import process
+from .device import Device, taken
+from .environment import allowed
+from .errors import MachineError
+from .files import read_json, sha256, write_json
+from .nsys.find import Nsys, find
+from .nsys.record import diagnose_recording, profile_command
+from .partial import partial_folder, publish_files, publish_folder
+from .request import build_request, plan_case
+from .run_record import absent_record, check_machine, read_child, run_record
+
+REPORT = "report.nsys-rep"
+LOG = "log.txt"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One pass to run.  ``output``: the case's folder, ``reports/<run>/captures/<workload>/<case>``.
+    ``variant``: of the torch pass, which runs one; the others run all."""
+
+    pass_name: str
+    plan_path: Path
+    workload: str
+    case: str
+    library: Path | None
+    output: Path
+    variant: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.pass_name if self.variant is None else f"{self.pass_name}-{self.variant}"
+
+    @property
+    def title(self) -> str:
+        return " ".join(filter(None, [self.pass_name, f"{self.workload}/{self.case}", self.variant]))
+
+    @property
+    def run(self) -> str:
+        return self.plan_path.resolve().parents[1].name
+
+
+def launch(job: Job) -> None:
+    """Run a pass to its end.  Raises a LedgerError, and then leaves the results as they were."""
+    plan = read_json(job.plan_path, format=1)
+    entry = plan_case(plan, job.workload, job.case)
+    with partial_folder(job.output, job.label) as partial:
+        variants = entry["variants"] if job.variant is None else [job.variant]
+        request = build_request(
+            plan, entry, job.pass_name, variants=variants, library=job.library, output=partial
+        )
+        write_json(partial / "request.json", request)
+        say(f"{job.title} ...")
+        started = time.monotonic()
+        environment = child_environment(plan)
+        nsys = None
+        if job.pass_name == "nsys":
+            try:
+                nsys = find(plan["nsys"]["path"], os.environ)
+                nsys.require_importer()
+            except MachineError as error:
+                if plan["device"] != "cpu":
+                    raise
+                say(f"{job.title}: left out: {error}")
+                publish(job, partial, absent_record(request, str(error).splitlines()[0]), [])
+                return
+        holder = {"command": job.title, "run": job.run}
+        with taken(plan["device"], environment, holder) as device:
+            record, names = measure(job, plan, entry, request, partial, environment, device, nsys)
+        publish(job, partial, record, names)
+        say(f"{job.title}: {time.monotonic() - started:.1f} s")
+
+
+def child_environment(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The measured process's environment, with folders of ours for HOME and compiled kernels."""
+    build = Path("build") / plan["device"]
+    home = build / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    return allowed(os.environ, plan["environment"], home=home, cache=build / "cache")
+
+
+def measure(
+    job: Job,
+    plan: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    request: Mapping[str, Any],
+    partial: Path,
+    environment: Mapping[str, str],
+    device: Device,
+    nsys: Nsys | None,
+) -> tuple[dict[str, Any], list[str]]:
+    """Run the child; its record without ``files``, and the names of the files that it left."""
+    command = [sys.executable, "-m", "kernel_ledger.passes", str(partial / "request.json")]
+    if nsys is not None:
+        command = profile_command(nsys.path, partial / REPORT, command, device=plan["device"])
+    finished, nvml = device.watch(
+        lambda: process.run(
+            command,
+            environment=environment,
+            log=partial / LOG,
+            timeout_s=plan["timeout_s"],
+            pass_fds=device.descriptors,
+            echo=True,
+        )
+    )
+    warnings, names = [], []
+    if nsys is not None:
+        warnings = diagnose_recording(finished, partial / REPORT, device=plan["device"])
+        names = [REPORT]
+    child = read_child(request, finished, partial, judged=nsys is not None)
+    check_machine(child, entry, device.identity)
+    record = run_record(
+        request,
+        child,
+        finished,
+        identity=device.identity,
+        nvml=nvml,
+        nvml_reason=device.reason,
+        nsys_version=nsys.version_text if nsys else None,
+        warnings=warnings,
+    )
+    return record, [*child["files"], *names]
+
+
+def publish(job: Job, partial: Path, record: dict[str, Any], names: list[str]) -> None:
+    """Write run.json over the files and give everything its final name."""
+    if job.pass_name in ("numerics", "timing"):
+        for name in names:
+            payload = read_json(partial / name, format=1)
+            write_json(partial / name, {"format": 1, "run": record, **payload})
+    if job.pass_name == "numerics":
+        publish_files(partial, job.output, names)
+        return
+    record["files"] = {name: sha256(partial / name) for name in names}
+    if job.pass_name == "timing":
+        numerics = job.output / "numerics.json"
+        if numerics.is_file():
+            record["files"]["numerics.json"] = sha256(numerics)
+        write_json(partial / "run.json", record)
+        publish_files(partial, job.output, [*names, "run.json"])
+        return
+    if (partial / LOG).is_file():
+        record["files"][LOG] = sha256(partial / LOG)
+    write_json(partial / "run.json", record)
+    for name in ("request.json", "child.json"):
+        (partial / name).unlink(missing_ok=True)
+    publish_folder(partial, job.output / job.pass_name / (job.variant or ""))
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""The measured processes: one module for each pass.  They import torch; nothing else of the library does."""

@@ -1,0 +1,252 @@
+"""What every pass does: load the workload, fix the arithmetic, build inputs and variants, say what ran."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .. import __version__
+from ..errors import ConfigError, MachineError, PassError
+from ..files import write_json
+from ..request import announcements
+from ..workload import Context, Workload, load, source_hash
+from . import cupti
+
+FORMAT = 1  # of child.json
+HASH_ELEMENTS = 1 << 24
+
+
+@dataclass
+class Session:
+    """A workload made ready: ``calls`` maps each requested variant to a callable, in order of execution."""
+
+    request: Mapping[str, Any]
+    workload: Workload
+    context: Context
+    inputs: Any
+    calls: dict[str, Callable[[], Any]]
+    expectations: dict[str, list[dict[str, Any]]]
+    warnings: list[dict[str, str]]
+
+    @property
+    def output(self) -> Path:
+        return Path(self.request["output"])
+
+    @property
+    def on_cuda(self) -> bool:
+        return self.context.device == "cuda"
+
+    def synchronize(self) -> None:
+        if self.on_cuda:
+            torch.cuda.synchronize()
+
+    def warm_up(self) -> None:
+        """Run every variant ``warmup`` times, at least once, so that nothing is compiled or chosen later."""
+        for call in self.calls.values():
+            for _ in range(max(1, self.request["warmup"])):
+                call()
+        self.synchronize()
+
+
+def open_session(request: Mapping[str, Any], found: list[dict[str, str]]) -> Session:
+    """Build inputs and variants on the requested device; ``found``: warnings so far, joined by later ones."""
+    _collect_warnings(found)
+    if request["device"] == "cuda" and not torch.cuda.is_available():
+        raise MachineError(
+            "torch sees no CUDA GPU",
+            found=f"torch {torch.__version__}, built for CUDA {torch.version.cuda}",
+            next_step="install a CUDA build of torch, or run with `--config device=cpu`",
+        )
+    fix_arithmetic(request["seed"])
+    workload = load(Path(request["workload_file"]))
+    library = None if request["library"] is None else Path(request["library"]).resolve()
+    if library is not None:
+        torch.ops.load_library(str(library))
+    context = Context(request["device"], request["seed"], library)
+    inputs = workload.build(request["parameters"], context)
+    calls = {}
+    for name in request["variants"]:
+        variant = workload.variant(name)
+        if "extension" in variant.needs and library is None:
+            raise ConfigError(f"variant {name!r} needs the built extension, and none was given")
+        calls[name] = variant.make(request["parameters"], context, inputs)
+    known = expectations(request, workload, context)
+    return Session(request, workload, context, inputs, calls, known, found)
+
+
+def _collect_warnings(found: list[dict[str, str]]) -> None:
+    """Python warnings become data; they still go to standard error."""
+    show = warnings.showwarning
+
+    def collect(message: Any, category: type, filename: str, lineno: int, *rest: Any) -> None:
+        found.append({"source": f"python {category.__name__}", "text": str(message)})
+        show(message, category, filename, lineno, *rest)
+
+    warnings.showwarning = collect
+
+
+def fix_arithmetic(seed: int) -> None:
+    """Seed every generator, switch TF32 off in the old way and in the new one, and record no gradients."""
+    random.seed(seed)
+    torch.manual_seed(seed)
+    torch.set_grad_enabled(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each way warns that there is another
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        torch.set_float32_matmul_precision("highest")
+        if hasattr(torch.backends.cuda.matmul, "fp32_precision"):  # torch 2.9 and later
+            torch.backends.cuda.matmul.fp32_precision = "ieee"
+            torch.backends.cudnn.conv.fp32_precision = "ieee"
+            torch.backends.cudnn.rnn.fp32_precision = "ieee"
+
+
+def tf32_state() -> dict[str, Any]:
+    """What torch says of TF32 now, asked both ways (the new one gives None before torch 2.9)."""
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    questions = {
+        "matmul_allow_tf32": lambda: matmul.allow_tf32,
+        "cudnn_allow_tf32": lambda: cudnn.allow_tf32,
+        "float32_matmul_precision": torch.get_float32_matmul_precision,
+        "matmul_fp32_precision": lambda: getattr(matmul, "fp32_precision", None),
+    }
+    answers: dict[str, Any] = {}
+    for name, ask in questions.items():
+        try:
+            answers[name] = ask()
+        except RuntimeError as error:  # torch refuses to say where a workload mixed the two ways
+            answers[name] = str(error)
+    return answers
+
+
+def probe_clean(session: Session) -> dict[str, Any]:
+    """The CUPTI probe of a pass that must be alone.  Raises PassError before anything is measured."""
+    session.synchronize()
+    probe = cupti.probe(session.context.device)
+    if probe["result"] == cupti.MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED or probe["injection"]:
+        raise PassError(
+            f"another profiler is in the process of this clean {session.request['pass']} pass",
+            expected="cuptiSubscribe gives 0, and no injection variable is set",
+            found=f"{probe['reason'] or 'cuptiSubscribe gave 0'}; variables: {probe['injection'] or 'none'}",
+            next_step="run snakemake outside nsys, ncu and other profilers; they cannot share CUPTI",
+        )
+    return probe
+
+
+def tensors(output: Any) -> list[torch.Tensor]:
+    """The tensors of a call's output: one, a tuple of them, or none."""
+    if output is None:
+        return []
+    return list(output) if isinstance(output, tuple | list) else [output]
+
+
+def chunks(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """A tensor's elements in order, at most 16 Mi at a time, so that temporaries stay small."""
+    yield from tensor.detach().reshape(-1).split(HASH_ELEMENTS)
+
+
+def output_sha256(output: Any) -> str | None:
+    """SHA-256 of the bytes of an output (its tensors one after the other), None for no output."""
+    parts = tensors(output)
+    if not parts:
+        return None
+    digest = hashlib.sha256()
+    for part in parts:
+        for chunk in chunks(part):
+            digest.update(memoryview(chunk.cpu().contiguous().view(torch.uint8).numpy()))
+    return digest.hexdigest()
+
+
+def output_hashes(session: Session) -> dict[str, str]:
+    """One more call of each variant, hashed; variants without output are left out."""
+    hashes = {name: output_sha256(call()) for name, call in session.calls.items()}
+    return {name: digest for name, digest in hashes.items() if digest is not None}
+
+
+def expectations(request: Mapping[str, Any], workload: Workload, context: Context) -> dict[str, list[dict]]:
+    """What the workload knows beforehand of its kernels, for the variants of this pass."""
+    if workload.expectations is None:
+        return {}
+    known = workload.expectations(request["parameters"], context)
+    return {v: [asdict(e) for e in known[v]] for v in request["variants"] if v in known}
+
+
+def write_child(
+    session: Session,
+    *,
+    probe: Mapping[str, Any],
+    output_sha256: Mapping[str, str],
+    files: list[str],
+) -> None:
+    """Write child.json, the pass's result channel: the request as it was understood, and what was found."""
+    request = session.request
+    write_json(
+        session.output / "child.json",
+        {
+            "format": FORMAT,
+            "request": request,
+            "versions": versions(probe),
+            "gpu": gpu() if session.on_cuda else None,
+            "tf32": tf32_state(),
+            "workload_sha256": source_hash(Path(request["workload_file"])),
+            "probe": probe,
+            "announced": announcements(request),
+            "output_sha256": output_sha256,
+            "expectations": session.expectations,
+            "warnings": session.warnings,
+            "files": files,
+        },
+    )
+
+
+def versions(probe: Mapping[str, Any]) -> dict[str, str | None]:
+    """Versions as this process sees them; the launcher adds driver, nvcc and nsys."""
+    cudnn = torch.backends.cudnn.version() if torch.cuda.is_available() else None
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "cudnn": None if cudnn is None else str(cudnn),
+        "cupti": probe.get("version"),
+        "nvtx": installed_version("nvtx"),
+        "triton": installed_version("triton"),
+        "kernel_ledger": __version__,
+    }
+
+
+def installed_version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def gpu() -> dict[str, Any]:
+    """The GPU in use; what this torch does not tell is None."""
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    uuid = str(getattr(properties, "uuid", "") or "")
+    return {
+        "name": properties.name,
+        "uuid": None if not uuid else uuid if uuid.startswith("GPU-") else f"GPU-{uuid}",
+        "l2_bytes": getattr(properties, "L2_cache_size", None),
+        "memory_bytes": properties.total_memory,
+        "sm_count": properties.multi_processor_count,
+        "compute_capability": f"{properties.major}.{properties.minor}",
+        "memory_clock_khz": getattr(properties, "memory_clock_rate", None),
+        "memory_bus_bits": getattr(properties, "memory_bus_width", None),
+    }
+
+
+def progress(text: str) -> None:
+    """A line for the person who waits; the launcher passes it on."""
+    print(f"    {text}", file=sys.stderr, flush=True)
