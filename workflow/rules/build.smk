@@ -53,5 +53,5 @@ rule build:
     message:
         "build: csrc -> {output.library} (log: {log})"
     shell:
-        "{PYTHON} scripts/build.py --device {params.device:q} --architectures {params.architectures:q}"
+        "{PYTHON} scripts/build.py --device {params.device:q} --architectures={params.architectures:q}"
         " --output {output.library:q} 2> {log:q}"
