@@ -1,7 +1,7 @@
 """The configuration: one typed model, unknown keys refused, all problems shown at once.
 
-``config.yaml`` and ``workflow/schemas/config.schema.json`` are generated from these models; after a change run
-``python -m kernel_ledger.config_schema``.  Every field says its unit and its limits, since they become both
+``config.yaml`` and ``workflow/schemas/config.schema.json`` are generated from these models: after a change,
+run ``python -m kernel_ledger.config_schema``.  Every field says its unit and its limits, since they become
 the comments that a user reads and the messages that a user gets.
 """
 
@@ -49,7 +49,7 @@ def empty_is_none(value: Any) -> Any:
 
 
 def plain_path(value: str) -> str:
-    """A path that is safe in a Snakefile: spaces and quotes are fine, wildcards and control characters are not."""
+    """A path that is safe in a Snakefile: spaces and quotes are fine, braces and control characters not."""
     if bad := sorted({c for c in value if c in "{}" or not c.isprintable()}):
         raise ValueError(f"a path cannot contain {', '.join(map(repr, bad))}")
     return os.path.normpath(value)
@@ -205,7 +205,7 @@ class Config(Section):
 
 
 def load_config(mapping: Mapping[str, Any]) -> Config:
-    """Check a configuration, as YAML or ``--config key=value`` gives it.  Raises one ConfigProblems with all."""
+    """Check what YAML and ``--config key=value`` gave.  Raises one ConfigProblems with all that is wrong."""
     try:
         config = Config.model_validate(dict(mapping))
     except ValidationError as error:

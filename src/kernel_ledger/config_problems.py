@@ -1,4 +1,4 @@
-"""From pydantic's errors to sentences for a user: key path, nearest valid key, what is allowed, what was found."""
+"""From pydantic's errors to sentences: key path, nearest valid key, what is allowed, what was found."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def shown(value: Any) -> str:
 
 
 def nearest_key(location: Sequence[str | int], schema: Schema) -> str:
-    """The likeliest meaning of an unknown key: a sibling spelt alike, else the same key in another section."""
+    """The likeliest meaning of an unknown key: a sibling spelt alike, else one of another section."""
     *parent, key = location
     siblings = list(at(parent, schema).get("properties", {}))
     if near := difflib.get_close_matches(str(key), siblings, n=1):

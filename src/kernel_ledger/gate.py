@@ -28,5 +28,5 @@ def require_verified(verdict: Mapping[str, Any], where: Path) -> None:
         where=where,
         expected="verified",
         found=f"{len(lines)} of {len(verdict['checks'])} checks not passed{''.join(lines)}",
-        next_step=f"read {where.with_name('summary.md')}; the table, with every row, is {where.with_name('results.csv')}",
+        next_step=f"read {where.with_name('summary.md')}; every row is in {where.with_name('results.csv')}",
     )

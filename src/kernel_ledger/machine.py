@@ -46,7 +46,7 @@ def check(device: str, *, nsys: str | None, with_nsys: bool) -> None:
             "nothing can be measured: this machine has no CUDA GPU",
             expected="an NVIDIA GPU and its driver (config.yaml says device: cuda)",
             found=f"no GPU reported by the driver (CUDA_VISIBLE_DEVICES {visible()})",
-            next_step=f"replay the recorded run:      {REPLAY}\n            or measure on the CPU alone:  {ON_CPU}",
+            next_step=f"replay the recorded run: {REPLAY}\n            or measure on the CPU:   {ON_CPU}",
         )
     if absent := [name for name in ("torch", "nvtx") if importlib.util.find_spec(name) is None]:
         raise MachineError(

@@ -119,7 +119,7 @@ def entry(
 def chosen_variants(
     choice: WorkloadChoice, workload: Workload, device: str
 ) -> tuple[list[Variant], dict[str, str]]:
-    """The variants to run, in the workload's order, and those that this device cannot run, with the reason."""
+    """The variants to run, in the workload's order, and why this device cannot run the others."""
     wanted = [
         v
         for v in workload.variants

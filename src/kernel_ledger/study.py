@@ -122,7 +122,7 @@ def prepare(mapping: Mapping[str, Any]) -> Study:
 
 
 def nsys_works(config: Config) -> bool:
-    """Whether there is an nsys that can record and import.  Raises MachineError where one is configured and is not."""
+    """Whether there is an nsys that can record and import.  Raises MachineError for a wrong ``nsys.path``."""
     try:
         nsys = find(config.nsys.path, os.environ)
     except MachineError:
@@ -133,7 +133,7 @@ def nsys_works(config: Config) -> bool:
 
 
 def recorded_plan(run: Path) -> dict[str, Any]:
-    """The plan of a recorded run.  Raises ConfigError where there is no run, EvidenceError where it is damaged."""
+    """The plan of a recorded run.  Raises ConfigError for none, EvidenceError for a damaged one."""
     path = run / "captures" / "plan.json"
     if not path.is_file():
         there = sorted(p.parent.parent.as_posix() for p in Path("reports").glob("*/captures/plan.json"))

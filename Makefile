@@ -1,0 +1,77 @@
+# make run    measure on the GPU that is here, or say that there is none and replay the recorded run
+# make cpu    run all passes on the CPU, which has no kernels to compare
+# make test   the checks of `make lint`, and the tests; no GPU needed
+# make lint   style of Python and Snakemake, generated files up to date
+#
+# Each sets up what it needs in .venv, once.  Another Python: make PYTHON=python3.12 run
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check -q install -c requirements/constraints.txt
+REQUIREMENTS := pyproject.toml requirements/constraints.txt
+REFERENCE := reports/h200-reference
+
+# Also what the rules start (ninja, a compiler's helpers) comes from the environment first.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: run measure replay cpu test lint clean
+.DELETE_ON_ERROR:
+
+run: $(VENV)/core.stamp
+	@if $(BIN)/python -m kernel_ledger.machine; then \
+	    $(MAKE) --no-print-directory measure; \
+	else \
+	    printf '%s\n' \
+	        '' \
+	        '  *** This machine has no CUDA GPU, so NOTHING IS MEASURED here. ***' \
+	        '  Instead the recorded run $(REFERENCE) is replayed: its captures, made on a real GPU,' \
+	        '  are reconciled and judged again, and the table is written to reports/replay/.' \
+	        '  To run all passes on the CPU instead: make cpu' \
+	        ''; \
+	    $(MAKE) --no-print-directory replay; \
+	fi
+
+measure: $(VENV)/gpu.stamp
+	$(BIN)/snakemake --cores 1
+
+replay: $(VENV)/core.stamp
+	$(BIN)/snakemake --cores 1 --config replay=$(REFERENCE) run=replay
+
+cpu: $(VENV)/gpu.stamp
+	$(BIN)/snakemake --cores 1 --config device=cpu run=cpu
+
+test: $(VENV)/dev.stamp lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/python -m kernel_ledger.config_schema --check
+	$(BIN)/python .ci/lint-workflow
+
+clean:
+	rm -rf .venv .snakemake .pytest_cache .ruff_cache build logs
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "error: $(PYTHON) is not Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@echo "setting up $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { \
+	    echo "error: $(PYTHON) -m venv failed; on Debian: apt-get install python3-venv" >&2; exit 2; }
+
+$(VENV)/core.stamp: $(REQUIREMENTS) | $(BIN)/python
+	@echo "installing what replaying, reconciling and reporting need"
+	@$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/gpu.stamp: $(REQUIREMENTS) $(VENV)/core.stamp
+	@echo "installing what measuring needs (PyTorch: this can take minutes)"
+	@$(INSTALL) torch==2.13.0 -e '.[gpu]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(REQUIREMENTS) $(VENV)/gpu.stamp
+	@echo "installing what testing needs"
+	@$(INSTALL) torch==2.13.0 -e '.[gpu,dev]'
+	@touch $@
