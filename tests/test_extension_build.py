@@ -143,6 +143,15 @@ def test_a_missing_compiler_is_named(tmp_path):
     assert done.returncode == 3 and "no C++ compiler: there is no command 'no-such-compiler'" in done.stderr
 
 
+def test_a_compiler_that_would_link_a_second_libstdcxx_is_given_torchs(tmp_path):
+    maps = "7f00-7f01 r-xp 00000000 08:01 42   /opt/lib/libstdc++.so.6.0.32\n"
+    static = executable(tmp_path / "static", "echo libstdc++.so")
+    shared = executable(tmp_path / "shared", "echo /usr/lib/gcc/13/libstdc++.so")
+    assert toolchain.standard_library(static, os.environ, maps) == ["/opt/lib/libstdc++.so.6.0.32"]
+    assert toolchain.standard_library(static, os.environ, "") == []
+    assert toolchain.standard_library(shared, os.environ, maps) == []
+
+
 def test_a_missing_ninja_is_named(tmp_path):
     with pytest.raises(MachineError, match=f"ninja not found.*\n  found:    searched PATH and {tmp_path}"):
         toolchain.find_ninja({"PATH": ""}, tmp_path)

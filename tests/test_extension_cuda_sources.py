@@ -42,11 +42,12 @@ def test_every_source_is_among_those_tested():
 
 
 def test_kernels_include_no_torch_header():
-    for path in [*CSRC.glob("*.cu"), *CSRC.glob("*.h")]:
+    for path in [*CSRC.glob("*.cu"), *CSRC.glob("c*.h"), CSRC / "launch.h"]:
         assert not re.search(r"#include <(torch|ATen|c10)/", path.read_text()), path
 
 
-def test_the_bindings_compile_with_cuda(nvcc, tmp_path):
+@pytest.mark.parametrize("source", ["bindings.cpp", "operators.cpp"])
+def test_the_torch_side_compiles_with_cuda(nvcc, tmp_path, source):
     pytest.importorskip("torch")
     from torch.utils.cpp_extension import include_paths
 
@@ -60,5 +61,5 @@ def test_the_bindings_compile_with_cuda(nvcc, tmp_path):
     command = [compiler, "-fsyntax-only", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-DWITH_CUDA"]
     for folder in (tmp_path, toolchain.toolkit_of(nvcc, os.environ) / "include", *include_paths()):
         command += ["-isystem", str(folder)]
-    done = subprocess.run([*command, CSRC / "bindings.cpp"], capture_output=True, text=True)
+    done = subprocess.run([*command, CSRC / source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

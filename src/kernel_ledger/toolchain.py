@@ -112,6 +112,18 @@ def compiler_version(compiler: Path, environ: Mapping[str, str]) -> str:
     return _ask([compiler, "--version"], environ).partition("\n")[0].strip()
 
 
+def standard_library(compiler: Path, environ: Mapping[str, str], memory_map: str) -> list[str]:
+    """Linker arguments that make the extension share torch's libstdc++; none where it would anyway.
+
+    Where there is no libstdc++.so a compiler takes libstdc++.a in silence.  Two copies in one process crash
+    as soon as one formats a number for the other (seen: an error text with a tensor's shape).
+    ``memory_map``: /proc/self/maps of a process that has imported torch.
+    """
+    if "/" in _ask([compiler, "-print-file-name=libstdc++.so"], environ):
+        return []
+    return re.findall(r"/\S*libstdc\+\+\.so\.\d+\S*", memory_map)[:1]
+
+
 def find_ninja(environ: Mapping[str, str], scripts: Path) -> Path:
     """ninja of PATH, or of the Python environment's ``scripts`` folder.  Raises MachineError."""
     if found := shutil.which("ninja", path=os.pathsep.join([environ.get("PATH", ""), str(scripts)])):
