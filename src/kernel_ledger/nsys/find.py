@@ -36,8 +36,8 @@ class Nsys:
                 where=self.path,
                 expected="QdstrmImporter and its libraries beside it (host-linux-x64)",
                 found=self.missing,
-                next_step="install what is missing (libdw.so.1: package libdw1; libssh.so.4: libssh-4; the importer:"
-                " the whole Nsight Systems, not its target part alone), or set nsys.path in config.yaml",
+                next_step="install what is missing (libdw.so.1: package libdw1; libssh.so.4: libssh-4;"
+                " the importer: the whole Nsight Systems), or set nsys.path in config.yaml",
             )
 
 
