@@ -37,6 +37,7 @@ localrules:
 rule all:
     default_target: True
     input:
+        STUDY.evidence(),  # so that a capture which someone deletes is made again
         f"{STUDY.output}/results.csv",
         f"{STUDY.output}/verdict.json",
         f"{STUDY.output}/summary.md",

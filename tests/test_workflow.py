@@ -123,3 +123,26 @@ def test_the_lint_of_snakemake_finds_nothing_to_mend():
         [sys.executable, ".ci/lint-workflow"], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_a_capture_that_was_deleted_is_made_again(workflow):
+    assert on_cpu(workflow).returncode == 0
+    ran(workflow)
+    next((workflow / "reports/local/captures").glob("*/*/timing.json")).unlink()
+    assert on_cpu(workflow).returncode == 0
+    assert ran(workflow) == ["timing", "reconcile", "report"]
+
+
+def test_progress_is_seen_on_the_terminal_and_kept_in_the_log(workflow):
+    script = workflow / "scripts/timing.py"
+    append(script, 'import sys\nprint("half of it done", file=sys.stderr)')
+    assert "half of it done" in on_cpu(workflow).stdout
+    (log,) = (workflow / "logs/local/timing").rglob("*.log")
+    assert "half of it done" in log.read_text()
+
+
+def test_a_pass_that_fails_stops_the_run_with_its_own_words(workflow):
+    append(workflow / "scripts/timing.py", 'raise SystemExit("error: the clock stood still")')
+    finished = on_cpu(workflow)
+    assert finished.returncode != 0 and "error: the clock stood still" in finished.stdout
+    assert not (workflow / "reports/local/results.csv").exists()

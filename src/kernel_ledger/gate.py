@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .errors import LedgerError
+
+REASON_CHARACTERS = 240
 
 
 class NotVerified(LedgerError):
@@ -20,9 +23,7 @@ def require_verified(verdict: Mapping[str, Any], where: Path) -> None:
     if verdict["verdict"] == "verified":
         return
     open_checks = [check for check in verdict["checks"] if check["status"] in ("fail", "unknown")]
-    lines = [
-        f"\n            {c['id']}: {c['status']}: {c.get('reason') or 'no reason given'}" for c in open_checks
-    ]
+    lines = [f"\n            {c['id']}: {c['status']}: {short(c.get('reason'))}" for c in open_checks]
     raise NotVerified(
         f"the verdict is {verdict['verdict']}, so this run does not count",
         where=where,
@@ -30,3 +31,8 @@ def require_verified(verdict: Mapping[str, Any], where: Path) -> None:
         found=f"{len(lines)} of {len(verdict['checks'])} checks not passed{''.join(lines)}",
         next_step=f"read {where.with_name('summary.md')}; every row is in {where.with_name('results.csv')}",
     )
+
+
+def short(reason: str | None) -> str:
+    """A reason on one line of a terminal or two; verdict.json has the whole of it."""
+    return textwrap.shorten(reason or "no reason given", REASON_CHARACTERS, placeholder=" […]")

@@ -54,4 +54,4 @@ rule build:
         "build: csrc -> {output.library} (log: {log})"
     shell:
         "{PYTHON} scripts/build.py --device {params.device:q} --architectures={params.architectures:q}"
-        " --output {output.library:q} 2> {log:q}"
+        " --output {output.library:q} 2>&1 | tee {log:q}"

@@ -2,7 +2,7 @@
 #
 # numerics comes first and fills the compile cache, so that no other pass measures a compiler.  One thread each,
 # because Snakemake hands the number on as OMP_NUM_THREADS.  No retries: a pass that failed once and went well the
-# second time is not evidence.
+# second time is not evidence.  Through tee, progress is seen and kept; pipefail, which Snakemake sets, keeps the status.
 
 
 rule numerics:
@@ -26,7 +26,7 @@ rule numerics:
         "numerics: {wildcards.workload}/{wildcards.case}: every variant against float64 (log: {log})"
     shell:
         "{PYTHON} scripts/numerics.py --plan {input.plan:q} --workload {wildcards.workload:q}"
-        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2> {log:q}"
+        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule timing:
@@ -52,7 +52,7 @@ rule timing:
         "timing: {wildcards.workload}/{wildcards.case}: CUDA events, no profiler (log: {log})"
     shell:
         "{PYTHON} scripts/timing.py --plan {input.plan:q} --workload {wildcards.workload:q}"
-        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2> {log:q}"
+        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule torch_pass:
@@ -80,7 +80,7 @@ rule torch_pass:
         "torch_pass: {wildcards.workload}/{wildcards.case}/{wildcards.variant}: torch.profiler, one variant (log: {log})"
     shell:
         "{PYTHON} scripts/torch_pass.py --plan {input.plan:q} --workload {wildcards.workload:q}"
-        " --case {wildcards.case:q} --variant {wildcards.variant:q} {params.library} --output {params.folder:q} 2> {log:q}"
+        " --case {wildcards.case:q} --variant {wildcards.variant:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule nsys_pass:
@@ -106,4 +106,4 @@ rule nsys_pass:
         "nsys_pass: {wildcards.workload}/{wildcards.case}: Nsight Systems, all variants (log: {log})"
     shell:
         "{PYTHON} scripts/nsys_pass.py --plan {input.plan:q} --workload {wildcards.workload:q}"
-        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2> {log:q}"
+        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
