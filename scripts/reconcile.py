@@ -16,7 +16,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plan", type=Path, required=True)
     parser.add_argument("--captures", type=Path, required=True)
-    parser.add_argument("--output", type=Path, required=True, help="run folder; its name becomes the column run")
+    parser.add_argument(
+        "--output", type=Path, required=True, help="run folder; its name becomes the column run"
+    )
     args = parser.parse_args()
     plan = read_plan(args.plan)
     evidence = [read_case(plan, case, args.captures) for case in plan.cases]

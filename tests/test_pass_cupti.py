@@ -54,6 +54,11 @@ def test_where_subscribers_may_coexist_it_asks_to_be_alone(library):
     assert company["result"] == 39 and company["other"] == "CUPTI for Nsight Systems"
 
 
+def test_a_second_answer_that_is_neither_yes_nor_no_does_not_turn_the_first_into_a_fault(library):
+    probe = cupti.probe("cuda", {}, library(0, 1))
+    assert (probe["result"], probe["result_alone"], probe["reason"]) == (0, 1, None)
+
+
 def test_without_a_library_or_a_gpu_the_result_is_none_with_a_reason(tmp_path):
     absent = cupti.probe("cuda", {}, tmp_path / "libcupti.so")
     assert absent["result"] is None and absent["regime"] == "absent" and "not found" in absent["reason"]

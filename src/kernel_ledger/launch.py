@@ -19,6 +19,7 @@ from .device import Device, taken
 from .environment import allowed
 from .errors import MachineError
 from .files import read_json, sha256, write_json
+from .isolation import isolated
 from .nsys.find import Nsys, find
 from .nsys.record import diagnose_recording, profile_command
 from .partial import partial_folder, publish_files, publish_folder
@@ -106,8 +107,13 @@ def measure(
 ) -> tuple[dict[str, Any], list[str]]:
     """Run the child; its record without ``files``, and the names of the files that it left."""
     command = [sys.executable, "-m", "kernel_ledger.passes", str(partial / "request.json")]
+    warnings, names = [], []
     if nsys is not None:
-        command = profile_command(nsys.path, partial / REPORT, command, device=plan["device"])
+        prefix, reason = isolated(environment)
+        command = [*prefix, *profile_command(nsys.path, partial / REPORT, command, device=plan["device"])]
+        if reason:
+            warnings.append({"source": "isolation", "text": f"nsys could see other processes: {reason}"})
+            say(f"{job.title}: the report may hold the environments of your other processes: {reason}")
     finished, nvml = device.watch(
         lambda: process.run(
             command,
@@ -118,9 +124,8 @@ def measure(
             echo=True,
         )
     )
-    warnings, names = [], []
     if nsys is not None:
-        warnings = diagnose_recording(finished, partial / REPORT, device=plan["device"])
+        warnings += diagnose_recording(finished, partial / REPORT, device=plan["device"])
         names = [REPORT]
     child = read_child(request, finished, partial, judged=nsys is not None)
     check_machine(child, entry, device.identity)

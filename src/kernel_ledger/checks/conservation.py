@@ -21,6 +21,7 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
                 f"{name}: {book.launches_without_kernel} kernel launches left no kernel record"
             )
     counted = [r for r in rows if r["level"] in ("kernel", "memory")]
+    counted = [r for r in counted if r["nsys_count"]]
     measured = f"{len(counted)} kinds of GPU operation, {sum(r['nsys_count'] or 0 for r in counted)} launches in nsys"
     parts.evidence += [f"torch/{v}/trace.json.gz" for v in case.plan.variants] + ["nsys/report.sqlite"]
     return parts.outcome(measured, "program = torch = nsys")

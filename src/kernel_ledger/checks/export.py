@@ -49,9 +49,9 @@ def foreign(case: CaseEvidence) -> list[str]:
     recorded = case.records.get("nsys", {}).get("files", {}).get("report.nsys-rep")
     if recorded != case.export["report_sha256"]:
         wrong.append("the export was made from another report than the one that the nsys pass recorded")
-    sqlite = case.export["sqlite"]
-    if sqlite["exporter_version"] != sqlite["recorder_version"]:
-        wrong.append(f"recorded with nsys {sqlite['recorder_version']}, exported with {sqlite['exporter_version']}")
+    recorder = case.records.get("nsys", {}).get("versions", {}).get("nsys")
+    if recorder != case.export["nsys"]["version"]:
+        wrong.append(f"recorded with nsys {recorder}, exported with {case.export['nsys']['version']}")
     return wrong
 
 

@@ -48,10 +48,18 @@ def probe(
     """The result of subscribing and the injection variables found.
 
     ``result``: cuptiSubscribe's code, None where it could not be asked; ``regime``: "exclusive", "multi"
-    (this CUPTI can have several subscribers) or "absent"; ``version``: of CUPTI.  Call it once the CUDA
+    (this CUPTI can have several subscribers) or "absent"; ``result_alone``: what cuptiSubscribe_v2 said to a
+    request for an exclusive subscription; ``version``: of CUPTI.  Call it once the CUDA
     context exists: nsys subscribes when CUDA starts.
     """
-    found = {"result": None, "regime": "absent", "reason": None, "version": None, "other": None}
+    found = {
+        "result": None,
+        "regime": "absent",
+        "reason": None,
+        "version": None,
+        "other": None,
+        "result_alone": None,
+    }
     injection = {"injection": injections(environ)}
     if device != "cuda":
         return {**found, "reason": f"device is {device}", **injection}
@@ -63,7 +71,11 @@ def probe(
     found["regime"] = "multi" if hasattr(cupti, "cuptiSubscribe_v2") else "exclusive"
     found["result"] = subscribe(cupti)
     if found["result"] == SUCCESS and found["regime"] == "multi":
-        found["result"], found["other"] = subscribe_alone(cupti)
+        # CUPTI 13.0.1 has the entry but refuses these parameters (1, seen on an H200): an answer that is
+        # neither yes nor no is kept beside, and the first one stands
+        found["result_alone"], found["other"] = subscribe_alone(cupti)
+        if found["result_alone"] == MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+            found["result"] = found["result_alone"]
     if found["result"] != SUCCESS:
         found["reason"] = result_text(cupti, found["result"])
     return {**found, **injection}

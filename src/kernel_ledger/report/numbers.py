@@ -40,6 +40,11 @@ def text(value: str) -> str:
     return escaped
 
 
+def code(value: str) -> str:
+    """A name as inline code: nothing in it is markup, and a cell's bar is not the table's."""
+    return "`" + " ".join(value.split()).replace("`", "'").replace("|", "\\|") + "`"
+
+
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
     """A Markdown table, its first column to the left and the others to the right."""
     rule = ["---", *["---:"] * (len(header) - 1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .numbers import MISSING, duration, percent, quotient, rate, ratio, table, text
+from .numbers import MISSING, code, duration, percent, quotient, rate, ratio, table, text
 
 SIGNS = {"pass": "✓ pass", "fail": "✗ fail", "unknown": "? unknown", "not_applicable": "– not applicable"}
 SENTENCES = {
@@ -31,7 +31,11 @@ def summary(rows: list[dict], verdict: dict) -> str:
 
 def check_line(check: dict) -> list[str]:
     measured = check["measured"] or {}
-    return [f"`{check['id']}`", SIGNS[check["status"]], text("; ".join(str(v) for v in measured.values())) or MISSING]
+    return [
+        code(check["id"]),
+        SIGNS[check["status"]],
+        text("; ".join(str(v) for v in measured.values())) or MISSING,
+    ]
 
 
 def reasons(verdict: dict) -> list[str]:
@@ -50,17 +54,21 @@ def case_lines(rows: list[dict]) -> Iterator[str]:
     first = next(iter(blocks))
     header = ["variant", "block (events)", "chain (torch)", "chain (nsys)", "difference", "block ratio", "chain ratio",
               "byte ratio", "bandwidth", "of copy"]  # fmt: skip
-    yield from table(header, [headline(v, blocks[v], chains.get(v), blocks[first], chains.get(first)) for v in blocks])
+    yield from table(
+        header, [headline(v, blocks[v], chains.get(v), blocks[first], chains.get(first)) for v in blocks]
+    )
     yield ""
-    yield f"Block: a whole call, median of CUDA events in an unprofiled process. Ratios: `{first}` ÷ variant."
+    yield f"Block: a whole call, median of CUDA events in an unprofiled process. Ratios: {code(first)} ÷ variant."
     yield from why_they_differ(blocks, chains, first)
 
 
-def headline(variant: str, block: dict, chain: dict | None, first: dict, first_chain: dict | None) -> list[str]:
+def headline(
+    variant: str, block: dict, chain: dict | None, first: dict, first_chain: dict | None
+) -> list[str]:
     chain, base = chain or {}, first_chain or {}
     block_time, chain_time = block["event_median_ns"], chain.get("nsys_median_ns")
     return [
-        f"`{text(variant)}`",
+        code(variant),
         duration(block_time),
         duration(chain.get("torch_median_ns")),
         duration(chain_time),
@@ -88,8 +96,8 @@ def why_they_differ(blocks: dict[str, dict], chains: dict[str, dict], first: str
     share = base / whole
     yield ""
     yield (
-        f"The chain is {share:.1%} of `{first}`'s GPU time ({duration(base)} of {duration(whole)}); the rest is library "
-        f"kernels that fusing does not touch. So `{best}` makes the chain {ratio(base / chains[best]['nsys_median_ns'])} "
+        f"The chain is {share:.1%} of {code(first)}'s GPU time ({duration(base)} of {duration(whole)}); the rest is library "
+        f"kernels that fusing does not touch. So {code(best)} makes the chain {ratio(base / chains[best]['nsys_median_ns'])} "
         f"faster, and the whole block {ratio(quotient(blocks[first]['event_median_ns'], blocks[best]['event_median_ns']))}."
         f" With a chain that took no time at all it would be {ratio(1 / (1 - share))}."
     )
@@ -104,7 +112,11 @@ def unbalanced(rows: list[dict]) -> list[str]:
         ["row", "status", "torch", "nsys", "reason"],
         [
             [
-                text(" / ".join([r["workload"], r["case"], r["variant"] or "(outside)", r["level"], r["name"][:120]])),
+                text(
+                    " / ".join(
+                        [r["workload"], r["case"], r["variant"] or "(outside)", r["level"], r["name"][:120]]
+                    )
+                ),
                 r["status"],
                 entry(r, "torch"),
                 entry(r, "nsys"),
