@@ -69,11 +69,19 @@ def tiny() -> Scenario:
     gemm = Launch(GEMM, "aten::addmm", 2_700_000, grid=(512, 8, 1), block=(128, 1, 1))
     return Scenario(
         variants={
-            "eager": [gemm, Launch(MUL, "aten::mul", 120_000), Launch(MUL.replace("Mul", "Add"), "aten::add", 130_000)],
+            "eager": [
+                gemm,
+                Launch(MUL, "aten::mul", 120_000),
+                Launch(MUL.replace("Mul", "Add"), "aten::add", 130_000),
+            ],
             "fused": [gemm, Launch(FUSED, "kernel_ledger::fused_chain", 90_000)],
             "copy": [Launch("Memcpy DtoD (Device -> Device)", "aten::copy_", 60_000, level="memory")],
         },
-        traffic={"eager": {"reads": 3, "writes": 2}, "fused": {"reads": 2, "writes": 1}, "copy": {"reads": 1, "writes": 1}},
+        traffic={
+            "eager": {"reads": 3, "writes": 2},
+            "fused": {"reads": 2, "writes": 1},
+            "copy": {"reads": 1, "writes": 1},
+        },
         kernels={"fused": {"fused_chain_vector": 1}},
         roles={"eager": "variant", "fused": "variant", "copy": "reference"},
     )
@@ -82,7 +90,14 @@ def tiny() -> Scenario:
 def ruler() -> Scenario:
     """One kernel that spins for a millisecond, announced in full."""
     launch = Launch(SPIN, "kernel_ledger::spin", 1_002_000, grid=(8, 1, 1), block=(32, 1, 1))
-    known = {"kernel": SPIN, "launches": 1, "grid": [8, 1, 1], "block": [32, 1, 1], "least_ns": 1_000_000, "bytes": None}
+    known = {
+        "kernel": SPIN,
+        "launches": 1,
+        "grid": [8, 1, 1],
+        "block": [32, 1, 1],
+        "least_ns": 1_000_000,
+        "bytes": None,
+    }
     return Scenario(
         workload="ruler",
         case="default",
@@ -106,7 +121,13 @@ def written(root: Path, *scenarios: Scenario) -> Path:
 
 def write_plan(path: Path, scenarios: tuple[Scenario, ...]) -> None:
     first = scenarios[0]
-    tolerance = {"agreement_pct": 1.0, "short_kernel_ns": 20000, "short_kernel_extra_ns": 200, "rtol": 1e-5, "atol": 1e-6}
+    tolerance = {
+        "agreement_pct": 1.0,
+        "short_kernel_ns": 20000,
+        "short_kernel_extra_ns": 200,
+        "rtol": 1e-5,
+        "atol": 1e-6,
+    }
     plan = {"format": 1, "version": "0.1.0", "device": first.device, "seed": 1, "warmup": 5, "iterations": first.iterations,
             "timeout_s": 900, "tolerance": tolerance, "cases": [planned(s) for s in scenarios]}  # fmt: skip
     path.write_text(json.dumps(plan))
@@ -160,7 +181,9 @@ def calls(s: Scenario, nsys: bool, variants: list[str]):
 
 def trace(s: Scenario, variant: str) -> dict:
     """A Kineto trace of one torch pass."""
-    events: list[dict] = [{"ph": "M", "name": "process_name", "pid": PID, "tid": 0, "ts": 0, "args": {"name": "python"}}]
+    events: list[dict] = [
+        {"ph": "M", "name": "process_name", "pid": PID, "tid": 0, "ts": 0, "args": {"name": "python"}}
+    ]
     for _, _, begin, end, launches in calls(s, False, [variant]):
         events.append(complete("user_annotation", f"{s.workload}/{variant}", begin, end - begin, PID, TID))
         for launch, correlation, host, start, stop in launches:
@@ -175,12 +198,16 @@ def trace(s: Scenario, variant: str) -> dict:
 def gpu_event(launch: Launch, correlation: int, start: int, stop: int) -> dict:
     args = {"correlation": correlation, "device": 0, "stream": STREAM}
     if launch.level == "memory":
-        return complete("gpu_memcpy", launch.symbol, start, stop - start, 0, STREAM, args | {"bytes": launch.bytes})
+        return complete(
+            "gpu_memcpy", launch.symbol, start, stop - start, 0, STREAM, args | {"bytes": launch.bytes}
+        )
     args |= {"grid": list(launch.grid), "block": list(launch.block)}
     return complete("kernel", demangle(launch.symbol), start, stop - start, 0, STREAM, args)
 
 
-def complete(cat: str, name: str, start: int, duration: int, pid: int, tid: int, args: dict | None = None) -> dict:
+def complete(
+    cat: str, name: str, start: int, duration: int, pid: int, tid: int, args: dict | None = None
+) -> dict:
     return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": start / 1000, "dur": duration / 1000,
             "args": args or {}}  # fmt: skip
 
@@ -191,11 +218,22 @@ def write_trace(path: Path, value: dict) -> None:
 
 def record(s: Scenario, name: str, folder: Path, files: tuple[str, ...] | None = None) -> dict:
     """run.json of a pass, with the hashes of what is in its folder."""
-    names = files if files is not None else tuple(p.name for p in sorted(folder.iterdir()) if p.name not in ("run.json", "export.json"))
+    names = (
+        files
+        if files is not None
+        else tuple(p.name for p in sorted(folder.iterdir()) if p.name not in ("run.json", "export.json"))
+    )
     if name == "nsys":
         names = ("report.nsys-rep", "log.txt")
     variants = [name.split("/")[1]] if "/" in name else list(s.variants)
-    sample = {"sm_mhz": 1980, "memory_mhz": 3201, "power_w": 400.0, "temperature_c": 40, "throttle_reasons": [], "processes": []}
+    sample = {
+        "sm_mhz": 1980,
+        "memory_mhz": 3201,
+        "power_w": 400.0,
+        "temperature_c": 40,
+        "throttle_reasons": [],
+        "processes": [],
+    }
     gpu = {"name": "NVIDIA H200", "uuid": "GPU-1", "l2_bytes": 60 << 20}
     versions = {"python": "3.12.3", "torch": "2.11.0", "cuda": "13.0", "cudnn": "9", "driver": "580", "nsys": "2025.3.1",
                 "kernel_ledger": "0.1.0"}  # fmt: skip
@@ -216,12 +254,21 @@ def numerics(s: Scenario) -> dict:
              "error_l2": 1e-7, "error_max": 1e-6}  # fmt: skip
     run = record(s, "numerics", Path(), ())
     compared = [v for v in s.variants if s.roles.get(v) == "variant"]
-    return {"format": 1, "run": run, "rtol": 1e-5, "atol": 1e-6, "tf32": False, "variants": {v: copy.deepcopy(entry) for v in compared}}
+    return {
+        "format": 1,
+        "run": run,
+        "rtol": 1e-5,
+        "atol": 1e-6,
+        "tf32": False,
+        "variants": {v: copy.deepcopy(entry) for v in compared},
+    }
 
 
 def timing(s: Scenario) -> dict:
     samples = {v: sum(x.ns for x in launches) + 10_000 for v, launches in s.variants.items()}
-    entries = {v: {"samples_ns": [t, t + 100, t - 100], "median_ns": t, "mad_ns": 100} for v, t in samples.items()}
+    entries = {
+        v: {"samples_ns": [t, t + 100, t - 100], "median_ns": t, "mad_ns": 100} for v, t in samples.items()
+    }
     return {"format": 1, "run": record(s, "timing", Path(), ()), "variants": entries, "timer": "cuda_event"}
 
 
@@ -239,7 +286,11 @@ def write_export(folder: Path) -> None:
     """export.json as the export writes it, for the files as they are."""
     reports = {p.name: {"status": "ok", "reason": None, "rows": 1, "success_line": "done", "sha256": sha256(p)}
                for p in sorted(folder.glob("*.csv"))}  # fmt: skip
-    sqlite = {"sha256": sha256(folder / "report.sqlite"), "exporter_version": "2025.3.1", "recorder_version": "2025.3.1"}
+    sqlite = {
+        "sha256": sha256(folder / "report.sqlite"),
+        "exporter_version": "2025.3.1",
+        "recorder_version": "2025.3.1",
+    }
     value = {"format": 1, "nsys": {"path": "nsys", "version": "2025.3.1"}, "report_sha256": sha256(folder / "report.nsys-rep"),
              "reports": reports, "sqlite": sqlite, "warnings": [], "diagnostics": []}  # fmt: skip
     write_json(folder / "export.json", value)
@@ -273,7 +324,15 @@ def write_sqlite(path: Path, s: Scenario) -> None:
 
     insert("NVTX_EVENTS", start=0, eventType=75, text="kernel_ledger", globalTid=GLOBAL_TID, domainId=1)
     for variant, _, begin, end, launches in calls(s, True, list(s.variants)):
-        insert("NVTX_EVENTS", start=begin, end=end, eventType=59, text=f"{s.workload}/{variant}", globalTid=GLOBAL_TID, domainId=1)
+        insert(
+            "NVTX_EVENTS",
+            start=begin,
+            end=end,
+            eventType=59,
+            text=f"{s.workload}/{variant}",
+            globalTid=GLOBAL_TID,
+            domainId=1,
+        )
         for launch, correlation, host, start, stop in launches:
             memory = launch.level == "memory"
             api = string("cudaMemcpyAsync_v3020" if memory else "cudaLaunchKernel_v7000")
@@ -282,9 +341,22 @@ def write_sqlite(path: Path, s: Scenario) -> None:
             common = {"start": start, "end": stop, "deviceId": 0, "contextId": 1, "streamId": STREAM, "correlationId": correlation,
                       "globalPid": GLOBAL_PID}  # fmt: skip
             if memory:
-                insert("CUPTI_ACTIVITY_KIND_MEMCPY", **common, bytes=launch.bytes, copyKind=DEVICE_TO_DEVICE, srcKind=2, dstKind=2)
+                insert(
+                    "CUPTI_ACTIVITY_KIND_MEMCPY",
+                    **common,
+                    bytes=launch.bytes,
+                    copyKind=DEVICE_TO_DEVICE,
+                    srcKind=2,
+                    dstKind=2,
+                )
                 continue
-            grid = dict(zip(("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"), launch.grid + launch.block, strict=True))
+            grid = dict(
+                zip(
+                    ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"),
+                    launch.grid + launch.block,
+                    strict=True,
+                )
+            )
             insert("CUPTI_ACTIVITY_KIND_KERNEL", **common, **grid, demangledName=string(demangle(launch.symbol)),
                    shortName=string(launch.symbol[:20]), mangledName=string(launch.symbol), launchType=1, cacheConfig=1,
                    registersPerThread=32, staticSharedMemory=0, dynamicSharedMemory=0, localMemoryPerThread=0,
@@ -333,4 +405,9 @@ def write_csvs(folder: Path, s: Scenario) -> None:
 def shape(durations: list[int]) -> list:
     """Med, Min, Max, StdDev as nsys prints them."""
     stats = statistics(durations)
-    return [float(stats.median), stats.least, stats.most, "" if stats.stddev is None else round(stats.stddev, 1)]
+    return [
+        float(stats.median),
+        stats.least,
+        stats.most,
+        "" if stats.stddev is None else round(stats.stddev, 1),
+    ]

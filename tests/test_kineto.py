@@ -23,7 +23,18 @@ def launch(correlation, ts, tid=1, api="cudaLaunchKernel"):
 
 
 def kernel(correlation, ts, dur, name="k"):
-    return event("kernel", name, ts, dur, 7, correlation=correlation, device=0, stream=7, grid=[2, 1, 1], block=[32, 1, 1])
+    return event(
+        "kernel",
+        name,
+        ts,
+        dur,
+        7,
+        correlation=correlation,
+        device=0,
+        stream=7,
+        grid=[2, 1, 1],
+        block=[32, 1, 1],
+    )
 
 
 def read(tmp_path: Path, *events, text: str | None = None):
@@ -48,7 +59,10 @@ def test_a_kernel_belongs_to_the_innermost_operator_around_its_launch(tmp_path):
         launch(2, 70),
         kernel(2, 300, 5),
     )
-    assert [(o.operator, o.input_shapes) for o in book.ops] == [("aten::addmm", "[[2,3],[]]"), ("aten::linear", "")]
+    assert [(o.operator, o.input_shapes) for o in book.ops] == [
+        ("aten::addmm", "[[2,3],[]]"),
+        ("aten::linear", ""),
+    ]
 
 
 def test_a_foreign_external_id_does_not_move_a_kernel_to_another_operator(tmp_path):
@@ -63,7 +77,12 @@ def test_a_foreign_external_id_does_not_move_a_kernel_to_another_operator(tmp_pa
 
 
 def test_a_launch_without_an_operator_belongs_to_the_range_around_it(tmp_path):
-    book = read(tmp_path, event("user_annotation", RANGE, 0, 50), launch(1, 20, api="cuLaunchKernelEx"), kernel(1, 100, 5))
+    book = read(
+        tmp_path,
+        event("user_annotation", RANGE, 0, 50),
+        launch(1, 20, api="cuLaunchKernelEx"),
+        kernel(1, 100, 5),
+    )
     assert (book.ops[0].operator, book.ops[0].range, book.ops[0].iteration) == (RANGE, RANGE, 0)
 
 
@@ -113,6 +132,8 @@ def test_a_truncated_gzip_is_refused(tmp_path):
 
 
 def test_copies_of_both_tools_get_one_name(tmp_path):
-    copy = event("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 100, 5, 7, correlation=1, device=0, stream=7, bytes=8)
+    copy = event(
+        "gpu_memcpy", "Memcpy DtoD (Device -> Device)", 100, 5, 7, correlation=1, device=0, stream=7, bytes=8
+    )
     (op,) = read(tmp_path, launch(1, 20, api="cudaMemcpyAsync"), copy).ops
     assert (op.level, op.name, op.bytes) == ("memory", "Memcpy DtoD", 8)

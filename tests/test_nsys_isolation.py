@@ -38,7 +38,7 @@ def recorded(tmp_path, prefix):
         "-o",
         report,
     ]
-    environment = allowed(os.environ, home=tmp_path)
+    environment = allowed(os.environ, home=tmp_path) | {"TMPDIR": str(tmp_path)}
     starter = (
         "import json, subprocess, sys; a = sys.argv; subprocess.run(json.loads(a[1]), env=json.loads(a[2]))"
     )

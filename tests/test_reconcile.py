@@ -132,7 +132,12 @@ def test_an_announced_kernel_that_nobody_saw_has_a_row(ledger):
     scenario.kernels["fused"]["never_launched"] = 2
     rows, verdict = ledger(scenario, factory.ruler())
     row = row_of(rows, "kernel", "fused", "never_launched")
-    assert (row["status"], row["expected_count"], row["torch_count"], row["nsys_count"]) == ("disagree", 20, 0, 0)
+    assert (row["status"], row["expected_count"], row["torch_count"], row["nsys_count"]) == (
+        "disagree",
+        20,
+        0,
+        0,
+    )
     assert statuses(verdict)["conservation"] == "fail"
 
 
@@ -148,7 +153,9 @@ def test_an_unreadable_trace_leaves_unknown_rows_not_missing_ones(tmp_path):
 
 def test_hostile_names_break_no_row_and_start_no_formula(ledger):
     scenario = factory.tiny()
-    scenario.variants["eager"][1] = replace(scenario.variants["eager"][1], symbol='=cmd|"a", <b>;x', operator="@sum")
+    scenario.variants["eager"][1] = replace(
+        scenario.variants["eager"][1], symbol='=cmd|"a", <b>;x', operator="@sum"
+    )
     rows, verdict = ledger(scenario, factory.ruler())
     row = row_of(rows, "kernel", "eager", "=cmd")
     assert (row["name"], row["operator"]) == ('=cmd|"a", <b>;x', "@sum")

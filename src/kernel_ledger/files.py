@@ -48,10 +48,14 @@ def read_json(path: Path, *, format: int | None = None) -> Any:
     try:
         value = json.loads(path.read_text())
     except FileNotFoundError:
-        raise EvidenceError("this file is missing", where=path, next_step="run the pass that writes it again") from None
+        raise EvidenceError(
+            "this file is missing", where=path, next_step="run the pass that writes it again"
+        ) from None
     except (ValueError, OSError) as error:
         raise EvidenceError("this file cannot be read as JSON", where=path, found=error) from error
     if format is not None and (not isinstance(value, dict) or value.get("format") != format):
         found = value.get("format") if isinstance(value, dict) else type(value).__name__
-        raise EvidenceError("this file has another format", where=path, expected=f"format {format}", found=found)
+        raise EvidenceError(
+            "this file has another format", where=path, expected=f"format {format}", found=found
+        )
     return value

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from . import process
@@ -81,7 +82,13 @@ def launch(job: Job) -> None:
                 publish(job, partial, absent_record(request, str(error).splitlines()[0]), [])
                 return
         holder = {"command": job.title, "run": job.run}
-        with taken(plan["device"], environment, holder) as device:
+        # nsys keeps a register of its sessions in TMPDIR, by process id: in a PID namespace that is always 1,
+        # so a folder of its own keeps one recording from being refused for the session of another
+        with (
+            TemporaryDirectory(prefix="kernel-ledger-") as own,
+            taken(plan["device"], environment, holder) as device,
+        ):
+            environment |= {"TMPDIR": own} if nsys else {}
             record, names = measure(job, plan, entry, request, partial, environment, device, nsys)
         publish(job, partial, record, names)
         say(f"{job.title}: {time.monotonic() - started:.1f} s")

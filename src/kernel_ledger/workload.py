@@ -167,7 +167,9 @@ def unknown_parameters(workload: Workload, case: Parameters, where: str) -> list
 def load(path: Path) -> Workload:
     """Read a workload file.  Raises ConfigError naming the file and what is wrong with it."""
     if not path.is_file():
-        raise ConfigError("no such workload file", where=path, next_step="correct `workloads:` in config.yaml")
+        raise ConfigError(
+            "no such workload file", where=path, next_step="correct `workloads:` in config.yaml"
+        )
     spec = importlib.util.spec_from_file_location(f"kernel_ledger_workload_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     try:
