@@ -18,6 +18,7 @@ from .nsys import book as nsys_book
 from .plan_file import Plan, PlannedCase
 
 Value = TypeVar("Value")
+LEFT_OUT = "the plan leaves it out, as where device=cpu finds no nsys; install Nsight Systems and run again"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class CaseEvidence:
     ranges: Mapping[str, nsys_book.RangeRow]
     findings: tuple[Finding, ...]
     hashes: Mapping[str, str]
+    passes: tuple[str, ...]
 
     def source(self, name: str) -> str:
         """``file@hash`` of a file of this capture, for the table's source columns."""
@@ -50,6 +52,8 @@ class CaseEvidence:
     @property
     def nsys_absent(self) -> str | None:
         """Why there was no nsys pass (device=cpu without nsys), or None where there was one."""
+        if "nsys" not in self.passes:
+            return LEFT_OUT
         return self.records.get("nsys", {}).get("absent")
 
 
@@ -79,7 +83,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
     announced = {case.range_name(v) for v in case.variants}
     names = {
         "timing": "run.json",
-        "nsys": "nsys/run.json",
+        **({"nsys": "nsys/run.json"} if "nsys" in plan.passes else {}),
         **{f"torch/{v}": f"torch/{v}/run.json" for v in case.variants},
     }
     records = {key: record for key, name in names.items() if (record := reader.json(name)) is not None}
@@ -90,7 +94,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         if book is not None:
             books[variant] = book
     nsys, kernel_stats, ranges, export = None, {}, {}, None
-    if "absent" not in records.get("nsys", {}):
+    if "nsys" in plan.passes and "absent" not in records.get("nsys", {}):
         export = reader.json("nsys/export.json", "export")
         nsys = reader.attempt("structure", "nsys/report.sqlite", lambda path: nsys_book.read(path, announced))
         ranges = reader.attempt("export", "nsys", lambda path: nsys_book.read_ranges(path, announced)) or {}
@@ -113,6 +117,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         ranges=ranges,
         findings=tuple(reader.findings),
         hashes=hashes(folder),
+        passes=plan.passes,
     )
 
 

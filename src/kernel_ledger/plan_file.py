@@ -10,6 +10,8 @@ from typing import Any
 from .errors import EvidenceError
 from .files import read_json
 
+PASSES = ("numerics", "timing", "torch", "nsys")
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -60,6 +62,7 @@ class Plan:
     iterations: int
     limits: Limits
     cases: tuple[PlannedCase, ...]
+    passes: tuple[str, ...] = PASSES
 
 
 def read_plan(path: Path) -> Plan:
@@ -68,7 +71,8 @@ def read_plan(path: Path) -> Plan:
     try:
         limits = Limits(**{name: value["tolerance"][name] for name in Limits.__dataclass_fields__})
         cases = tuple(planned_case(case) for case in value["cases"])
-        return Plan(value["device"], value["seed"], value["iterations"], limits, cases)
+        passes = tuple(value.get("passes", PASSES))
+        return Plan(value["device"], value["seed"], value["iterations"], limits, cases, passes)
     except (KeyError, TypeError) as error:
         raise EvidenceError("this plan is not complete", where=path, found=f"missing {error}") from error
 
