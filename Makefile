@@ -1,6 +1,7 @@
 # make run    measure on the GPU that is here, or say that there is none and replay the recorded run
 # make cpu    run all passes on the CPU, which has no kernels to compare
 # make test   the checks of `make lint`, and the tests; no GPU needed
+# make bench  time a whole run on the GPU that is here, and what orchestration adds to its passes
 # make lint   style of Python and Snakemake, generated files up to date
 #
 # Each sets up what it needs in .venv, once.  Another Python: make PYTHON=python3.12 run
@@ -15,7 +16,7 @@ REFERENCE := reports/h200-reference
 # Also what the rules start (ninja, a compiler's helpers) comes from the environment first.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: run measure replay cpu test lint clean
+.PHONY: run measure replay cpu bench test lint clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/core.stamp
@@ -41,6 +42,9 @@ replay: $(VENV)/core.stamp
 cpu: $(VENV)/gpu.stamp
 	$(BIN)/snakemake --cores 1 --config device=cpu run=cpu
 
+bench: $(VENV)/gpu.stamp
+	$(BIN)/python scripts/bench.py
+
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest
 
@@ -49,6 +53,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/python -m kernel_ledger.config_schema --check
+	$(BIN)/python .ci/readme-rows --check
 	$(BIN)/python .ci/lint-workflow
 
 clean:

@@ -38,7 +38,10 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
     call, name = session.calls[variant], range_name(request, variant)
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if session.on_cuda else [])]
     with profile(
-        activities=activities, record_shapes=True, with_stack=request["torch"]["with_stack"]
+        activities=activities,
+        record_shapes=True,
+        with_stack=request["torch"]["with_stack"],
+        acc_events=True,  # one session, one cycle: without it torch warns that events of others are cleared
     ) as profiler:
         for _ in range(request["iterations"]):
             with record_function(name):

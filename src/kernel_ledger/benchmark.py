@@ -1,0 +1,80 @@
+"""What orchestration adds: the wall time of a whole run beside the time of its measured processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import process
+from .errors import LedgerError
+from .files import read_json, write_json, write_text
+
+RUN = "benchmark-run"
+LIMIT_S = 3600
+COLUMNS = ("what", "seconds", "meaning")
+
+
+@dataclass(frozen=True)
+class Figure:
+    what: str
+    seconds: float
+    meaning: str
+
+
+def measured_seconds(captures: Path) -> float:
+    """Seconds of all measured processes of a run, start of the interpreter included, from their records."""
+    records = [read_json(path) for path in sorted(captures.rglob("run.json"))]
+    records += [read_json(path)["run"] for path in sorted(captures.rglob("numerics.json"))]
+    return sum(record["seconds"] for record in records if "absent" not in record)
+
+
+def timed(arguments: Iterable[str]) -> float:
+    """Wall seconds of one snakemake, started afresh.  Raises LedgerError where it fails."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+    done = process.run(command, environment=os.environ, timeout_s=LIMIT_S, echo=True)
+    if done.exit_status != 0:
+        raise LedgerError("the run that was to be timed failed", found=done.last_lines(20))
+    return done.seconds
+
+
+def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
+    """Time a run from nothing, a run that has nothing to do, and a dry run of everything."""
+    for folder in (Path("reports") / RUN, Path("logs") / RUN, Path("build") / device):
+        shutil.rmtree(folder, ignore_errors=True)
+    config = ["--config", f"run={RUN}", f"device={device}", *settings]
+    wall = timed(config)
+    passes = measured_seconds(Path("reports") / RUN / "captures")
+    build = read_json(Path("build") / device / "build.json")["seconds"]
+    return [
+        Figure("run", wall, "snakemake --cores 1, from an empty build folder to the verdict"),
+        Figure("passes", passes, "all measured processes, each with its interpreter and its imports"),
+        Figure("build", build, "compiling the extension from nothing"),
+        Figure("added", wall - passes, "run less passes: build, export, reconciliation, locks, Snakemake"),
+        Figure("second run", timed(config), "the same command with nothing to do"),
+        Figure(
+            "dry run", timed(["--dry-run", "--forceall", *config]), "snakemake --dry-run of the whole study"
+        ),
+    ]
+
+
+def write(folder: Path, figures: Iterable[Figure], machine: Mapping[str, object]) -> None:
+    """orchestration.csv and machine.json."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows((f.what, f"{f.seconds:.3f}", f.meaning) for f in figures)
+    write_text(folder / "orchestration.csv", stream.getvalue())
+    write_json(folder / "machine.json", machine)
+
+
+def machine() -> dict[str, object]:
+    """Where the figures were taken, from the run's own records."""
+    path = min(Path("reports", RUN, "captures").rglob("run.json"))
+    record = read_json(path)
+    return {"format": 1, "gpu": record["gpu"], "versions": record["versions"], "cpus": os.cpu_count()}
