@@ -109,7 +109,8 @@ def test_past_the_time_limit_the_whole_group_is_killed(tmp_path, monkeypatch):
     code = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-open(sys.argv[1], "w").write(str(os.fork() or os.getpid()))
+if os.fork() == 0:
+    open(sys.argv[1], "w").write(str(os.getpid()))
 print("working", flush=True)
 time.sleep(60)
 """
@@ -150,6 +151,41 @@ def test_a_child_that_never_asked_for_the_life_line_dies_too(tmp_path):
     launcher.kill()
     launcher.wait()
     assert wait_until(lambda: not is_alive(measured))
+
+
+def test_what_a_child_leaves_behind_in_another_session_is_killed_too(tmp_path):
+    code = "import subprocess, sys; print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid)"
+    assert not is_alive(int(run(code).output))
+
+
+def test_a_grandchild_that_knows_nothing_of_us_dies_with_a_killed_launcher(tmp_path):
+    code = """
+import subprocess, sys, time
+open(sys.argv[1], "w").write(str(subprocess.Popen(["sleep", "60"], start_new_session=True).pid))
+time.sleep(60)
+"""
+    launcher = start_launcher(code, str(tmp_path / "pid"))
+    grandchild = started_pid(tmp_path / "pid")
+    launcher.kill()
+    launcher.wait()
+    assert wait_until(lambda: not is_alive(grandchild))
+
+
+def test_a_child_dies_with_its_guard(tmp_path):
+    code = (
+        "import os, sys, time; open(sys.argv[1], 'w').write(f'{os.getpid()} {os.getppid()}'); time.sleep(60)"
+    )
+    launcher = start_launcher(code, str(tmp_path / "pid"))
+    assert wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    child, guard = map(int, (tmp_path / "pid").read_text().split())
+    os.kill(guard, signal.SIGKILL)
+    assert launcher.wait(timeout=10) == 0 and wait_until(lambda: not is_alive(child))
+
+
+def test_a_child_does_not_inherit_that_python_ignores_broken_pipes():
+    assert (
+        run("import os; os.execvp('sh', ['sh', '-c', 'kill -PIPE $$; echo lives'])").signal == signal.SIGPIPE
+    )
 
 
 def test_a_life_line_that_was_not_inherited_is_named():

@@ -1,4 +1,4 @@
-"""The only module that starts processes: no shell, a session of its own, a time limit, and nothing left."""
+"""The only module that starts processes: no shell, a session of its own, a time limit, nothing left behind."""
 
 from __future__ import annotations
 
@@ -54,37 +54,16 @@ def run(
     """Run a command to its end with exactly this environment (and the life line's variable).
 
     Output goes to ``log`` as it comes and, with ``echo``, to standard error.  Past ``timeout_s`` seconds,
-    and when this process is interrupted or terminated, the whole process group gets TERM, then KILL.
-    Raises MachineError if there is no such command.  Call it from a thread that outlives the command: the
-    kernel's parent-death signal is bound to the thread.
+    and when this process is interrupted or terminated, the command's process group gets TERM; what still
+    runs 3 s later, and whatever the command left behind, is killed.  Where this process is killed itself, its
+    end is noticed (see guard).  Raises MachineError if there is no such command.
     """
     words = tuple(os.fspath(word) for word in command)
     if shutil.which(words[0], path=environment.get("PATH", os.defpath)) is None:
         raise MachineError(f"there is no command {words[0]!r}", found=f"PATH={environment.get('PATH', '')}")
     started = time.monotonic()
-    ours, theirs = os.pipe()
-    with _terminating_raises():
-        try:
-            child = subprocess.Popen(
-                [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *words],
-                env={**environment, lifeline.VARIABLE: str(ours)},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=cwd,
-                pass_fds=(*pass_fds, ours),
-                start_new_session=True,
-            )
-            os.close(ours)
-            ours = -1
-            try:
-                output, timed_out = _follow(child, started + timeout_s, log, echo)
-            finally:
-                _end_group(child)
-        finally:
-            if ours >= 0:
-                os.close(ours)
-            os.close(theirs)  # descendants in other sessions end here
+    with terminating_raises(), _started(words, environment, cwd, pass_fds) as child:
+        output, timed_out = _follow(child, started + timeout_s, log, echo)
     status = child.returncode
     return Finished(
         command=words,
@@ -94,6 +73,54 @@ def run(
         timed_out=timed_out,
         output=output,
     )
+
+
+@contextmanager
+def _started(
+    words: Sequence[str], environment: Mapping[str, str], cwd: Path | None, pass_fds: Sequence[int]
+) -> Iterator[subprocess.Popen]:
+    """The command behind its guard; at the end neither it nor a descendant of it runs."""
+    ours, theirs = os.pipe()
+    child = None
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", guard.__file__, str(ours), *words],
+            env={**environment, lifeline.VARIABLE: str(ours)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            pass_fds=(*pass_fds, ours),
+            start_new_session=True,
+        )
+        yield child
+    except BaseException:
+        if child is not None:
+            _ask_to_end(child)
+        raise
+    finally:
+        os.close(ours)
+        os.close(theirs)  # what is left of it ends here, also when a second Ctrl-C cut the asking short
+        if child is not None:
+            _see_it_end(child)
+
+
+def _ask_to_end(child: subprocess.Popen) -> None:
+    """TERM for the command's process group, and some time to follow it."""
+    child.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(GRACE_S)
+
+
+def _see_it_end(child: subprocess.Popen) -> None:
+    """The guard ends once all else has; one that cannot (a process hangs in a driver) is left behind."""
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+    finally:
+        child.stdout.close()
 
 
 def _follow(child: subprocess.Popen, deadline: float, log: Path | None, echo: bool) -> tuple[str, bool]:
@@ -118,12 +145,12 @@ def _follow(child: subprocess.Popen, deadline: float, log: Path | None, echo: bo
             return bool(data)
 
         timed_out = False
-        while not _has_ended(child) and not timed_out:
+        while child.poll() is None and not timed_out:
             if not copy(POLL_S):
                 time.sleep(POLL_S / 10)  # a child that closed its output would otherwise make this spin
             timed_out = time.monotonic() > deadline
         if timed_out:
-            _end_group(child)
+            _ask_to_end(child)
         while copy(0):
             pass
     return "".join(parts), timed_out
@@ -139,35 +166,8 @@ def _open_log(log: Path | None) -> Iterator:
         yield sink
 
 
-def _has_ended(child: subprocess.Popen) -> bool:
-    """Whether the child ended, without reaping it: its number stays ours until the group is gone."""
-    if child.returncode is not None:
-        return True
-    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _end_group(child: subprocess.Popen) -> None:
-    """TERM, wait, KILL the child's process group (its leftovers too), then reap the child."""
-    if child.returncode is not None:
-        return
-    try:
-        if not _has_ended(child):
-            _signal_group(child, signal.SIGTERM)
-            deadline = time.monotonic() + GRACE_S
-            while not _has_ended(child) and time.monotonic() < deadline:
-                time.sleep(POLL_S)
-    finally:  # also when a second Ctrl-C interrupts the wait
-        _signal_group(child, signal.SIGKILL)
-        child.wait()
-
-
-def _signal_group(child: subprocess.Popen, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # gone, or only a zombie is left (macOS says EPERM)
-        os.killpg(child.pid, number)
-
-
 @contextmanager
-def _terminating_raises() -> Iterator[None]:
+def terminating_raises() -> Iterator[None]:
     """Within it SIGTERM and SIGHUP unwind the stack as Ctrl-C does; the exit status is 128 + signal."""
     if threading.current_thread() is not threading.main_thread():
         yield
