@@ -5,12 +5,13 @@ A file that cannot be read becomes a Finding for the check it concerns; it never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from . import kineto
+from .dropped import lost_records
 from .errors import EvidenceError
 from .evidence import Book, Finding, Statistics
 from .files import read_json, sha256
@@ -27,7 +28,8 @@ class CaseEvidence:
 
     ``records``: pass ("timing", "nsys", "torch/<variant>") -> its run.json.  ``torch``: variant -> book.
     ``kernel_stats``: (range, symbol) -> the row of cuda_gpu_kern_sum_by_range.csv; ``ranges``: range ->
-    its rows of nvtx_sum.csv and nvtx_gpu_proj_sum.csv.  ``hashes``: file -> SHA-256 as it is on disk now.
+    its rows of nvtx_sum.csv and nvtx_gpu_proj_sum.csv.  ``totals``: of the other two kernel summaries, by
+    file and range: (kernels, ns in all).  ``hashes``: file -> SHA-256 as it is on disk now.
     """
 
     plan: PlannedCase
@@ -41,6 +43,7 @@ class CaseEvidence:
     nsys: Book | None
     kernel_stats: Mapping[tuple[str | None, str], Statistics]
     ranges: Mapping[str, nsys_book.RangeRow]
+    totals: Mapping[str, Mapping[str | None, tuple[int, int]]]
     findings: tuple[Finding, ...]
     hashes: Mapping[str, str]
     passes: tuple[str, ...]
@@ -93,7 +96,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         book = reader.attempt("structure", name, lambda path: kineto.read(path, announced))
         if book is not None:
             books[variant] = book
-    nsys, kernel_stats, ranges, export = None, {}, {}, None
+    nsys, kernel_stats, ranges, export, totals = None, {}, {}, None, {}
     if "nsys" in plan.passes and "absent" not in records.get("nsys", {}):
         export = reader.json("nsys/export.json", "export")
         nsys = reader.attempt("structure", "nsys/report.sqlite", lambda path: nsys_book.read(path, announced))
@@ -103,6 +106,12 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
             kernel_stats = (
                 reader.attempt("export", name, lambda path: nsys_book.read_kernels(path, announced)) or {}
             )
+            for name in ("nvtx_kern_sum.csv", "cuda_gpu_kern_sum.csv"):
+                found = reader.attempt(
+                    "export", f"nsys/{name}", lambda path: nsys_book.read_totals(path, announced)
+                )
+                totals |= {name: found} if found is not None else {}
+    reader.findings += lost(folder, records, export)
     return CaseEvidence(
         plan=case,
         device=plan.device,
@@ -115,10 +124,25 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         nsys=nsys,
         kernel_stats=kernel_stats,
         ranges=ranges,
+        totals=totals,
         findings=tuple(reader.findings),
         hashes=hashes(folder),
         passes=plan.passes,
     )
+
+
+def lost(
+    folder: Path, records: Mapping[str, dict[str, Any]], export: dict[str, Any] | None
+) -> Iterator[Finding]:
+    """What the profilers said of records that they lost: in logs, warnings and nsys's diagnostics."""
+    for key, record in records.items():
+        log, said = folder / key / "log.txt", [warning["text"] for warning in record.get("warnings", ())]
+        if log.is_file():
+            said.append(log.read_text(errors="replace"))
+        if key == "nsys" and export is not None:
+            said += [part["text"] for part in export.get("diagnostics", ())]
+        for text in lost_records(said):
+            yield Finding("conservation", text, f"{key}/log.txt")
 
 
 def hashes(folder: Path) -> dict[str, str]:

@@ -11,12 +11,14 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from .dropped import lost_records
 from .errors import EvidenceError
 from .evidence import Book, Finding, GpuOp, RangeInstance, place
 from .names import demangle, memory_name
@@ -52,7 +54,11 @@ class Event(msgspec.Struct):
 
 
 class Trace(msgspec.Struct):
+    """``WARNING`` and ``ERROR``: what Kineto's own logger put beside the events, as lists of text."""
+
     traceEvents: list[Event]
+    WARNING: Any = None
+    ERROR: Any = None
 
 
 def nanoseconds(microseconds: Decimal | None) -> int | None:
@@ -79,13 +85,14 @@ def read_bytes(path: Path) -> bytes:
         ) from error
 
 
-def decode(path: Path) -> list[Event]:
-    """All complete ("X") events of a trace.  Raises EvidenceError on anything that is not such a trace."""
+def decode(path: Path) -> Trace:
+    """A trace with its complete ("X") events.  Raises EvidenceError on anything that is not such a trace."""
     try:
-        events = msgspec.json.decode(read_bytes(path), type=Trace).traceEvents
+        trace = msgspec.json.decode(read_bytes(path), type=Trace)
     except msgspec.MsgspecError as error:
         raise EvidenceError("this is not a Kineto trace", where=path, found=error, next_step=NEXT) from error
-    return [event for event in events if event.ph == "X"]
+    trace.traceEvents = [event for event in trace.traceEvents if event.ph == "X"]
+    return trace
 
 
 def shapes(args: Args | None) -> str:
@@ -120,9 +127,12 @@ def read(path: Path, announced: Collection[str]) -> Book:
     ``announced``: names of the ranges that the program announced.  Returns a Book whose findings name
     records that contradict themselves.  Raises EvidenceError where the file cannot be read at all.
     """
-    events = decode(path)
+    trace = decode(path)
+    said = [str(part) for part in (trace.WARNING, trace.ERROR) if part]
+    lost = tuple(Finding("conservation", text, path.name) for text in lost_records(said))
     try:
-        return build_book(path, events, announced)
+        book = build_book(path, trace.traceEvents, announced)
+        return replace(book, findings=(*book.findings, *lost))
     except (ValueError, TypeError) as error:
         raise EvidenceError("an event has no usable time", where=path, found=error, next_step=NEXT) from error
 
@@ -186,8 +196,4 @@ def operation(event: Event, calls: dict[int, Event], owners: dict[int, Event]) -
 
 def with_enclosing(ops: Iterable[GpuOp]) -> tuple[GpuOp, ...]:
     """A launch without an operator (Triton from Python) belongs to the range around it."""
-    import dataclasses
-
-    return tuple(
-        op if op.operator or op.range is None else dataclasses.replace(op, operator=op.range) for op in ops
-    )
+    return tuple(op if op.operator or op.range is None else replace(op, operator=op.range) for op in ops)

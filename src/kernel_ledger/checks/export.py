@@ -2,10 +2,12 @@
 
 The last is shown by arithmetic: the CSV's counts, totals, minima, maxima and medians must equal those of
 the records in report.sqlite, which was exported from the report whose SHA-256 the nsys pass recorded.
+A secret in any file of the capture fails this check too: such an export must not leave the machine.
 """
 
 from __future__ import annotations
 
+from .. import leaks
 from ..capture import CaseEvidence
 from ..evidence import Statistics, statistics
 from ..plan_file import Plan
@@ -14,11 +16,13 @@ from .outcome import Outcome, Parts, findings, missing_records, shorten
 KERNEL_REPORTS = ("nvtx_kern_sum.csv", "cuda_gpu_kern_sum.csv", "cuda_gpu_kern_sum_by_range.csv")
 REPORTS = ("nvtx_sum.csv", "nvtx_gpu_proj_sum.csv", *KERNEL_REPORTS)
 GPU_REPORTS = REPORTS[1:]
+NEXT = "remove nsys/export.json and run snakemake again to export anew, with the nsys that recorded"
 
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
-    parts = Parts(wrong=findings(case, "export"), gaps=list(missing_records(case)))
+    parts = Parts(findings(case, "export"), list(missing_records(case)), next_step=NEXT)
     parts.evidence += ["nsys/export.json", "nsys/export-log.txt", *(f"nsys/{name}" for name in REPORTS)]
+    parts.wrong += leaked(case)
     if case.export is not None:
         parts.wrong += unsuccessful(case)
         parts.wrong += foreign(case)
@@ -26,6 +30,21 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     elif not parts.gaps and not parts.wrong:
         parts.gaps.append("nothing was exported")
     return parts.outcome(f"{len(case.kernel_stats)} kernel rows equal the report's records", "equal")
+
+
+def leaked(case: CaseEvidence) -> list[str]:
+    """Secrets: as passes and export found them, and by name again (a replay knows no withheld value)."""
+    told = [("nsys/", case.export or {}), ("", (case.numerics or {}).get("run", {}))]
+    told += [("" if name == "timing" else f"{name}/", record) for name, record in case.records.items()]
+    found = {
+        leaks.Leak(leak["variable"], prefix + leak["file"], leak["where"], leak["what"])
+        for prefix, record in told
+        for leak in record.get("leaks", ())
+    }
+    known = {(leak.variable, leak.file) for leak in found}
+    named = leaks.search(case.folder, allowed=(case.export or {}).get("environment", ()))
+    texts = [str(leak) for leak in sorted(found | {n for n in named if (n.variable, n.file) not in known})]
+    return [*shorten(texts), leaks.ADVICE] if texts else []
 
 
 def unsuccessful(case: CaseEvidence) -> list[str]:
@@ -67,10 +86,28 @@ def differences(case: CaseEvidence) -> list[str]:
     for key in sorted(set(records) | set(case.kernel_stats), key=str):
         said, found = case.kernel_stats.get(key), statistics(records.get(key, []))
         if said is None or found is None or summary(said) != summary(found):
+            of = f"{key[0]}/{key[1][:80]}"
             wrong.append(
-                f"cuda_gpu_kern_sum_by_range.csv says {describe(said)} for {key[0]}/{key[1][:80]}, report.sqlite {describe(found)}"
+                f"cuda_gpu_kern_sum_by_range.csv says {describe(said)} for {of}, report.sqlite {describe(found)}"
             )
-    return wrong + range_differences(case)
+    return wrong + total_differences(case) + range_differences(case)
+
+
+def total_differences(case: CaseEvidence) -> list[str]:
+    """Where the sums of the other kernel summaries are not those of the records."""
+    announced = set(map(case.plan.range_name, case.plan.variants))
+    wrong = []
+    for name, totals in case.totals.items():
+        for key in sorted({*totals, *(announced if name == "nvtx_kern_sum.csv" else {None})}, key=str):
+            kernels = [
+                op.duration for op in case.nsys.ops if op.level == "kernel" and key in (None, op.range)
+            ]
+            said, found = totals.get(key, (0, 0)), (len(kernels), sum(kernels))
+            if said != found:
+                of = f" for {key}" if key else ""
+                text = f"{name} counts {said[0]} kernels of {said[1]} ns{of}, report.sqlite {found[0]} of {found[1]}"
+                wrong.append(text)
+    return wrong
 
 
 def range_differences(case: CaseEvidence) -> list[str]:

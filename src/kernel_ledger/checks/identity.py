@@ -7,13 +7,15 @@ from ..plan_file import Plan
 from ..reconcile.rows import missing_books
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, shorten
 
+NEXT = "look the kernels up in both files; where heuristics chose differently, pin them; then measure again"
+
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     if case.device == "cpu":
         return Outcome(NOT_APPLICABLE, CPU)
-    parts = Parts()
+    parts = Parts(next_step=NEXT)
     for variant in case.plan.variants:
-        parts.gaps += [f"{variant}: {text}" for text in missing_books(case, variant)]
+        parts.gaps += [f"{variant}: {text}" for text in missing_books(case, variant).values()]
     operations = [r for r in rows if r["level"] in ("kernel", "memory")]
     alone = [
         f"{r['variant']}: {r['name']} is {r['status']}"

@@ -43,7 +43,7 @@ def read(path: Path, announced: Collection[str]) -> Book:
         ops=place([*kernels, *memory], ranges),
         ranges=ranges,
         findings=tuple(findings),
-        launches_without_kernel=launches(path) - len(recorded) if book.kernels else 0,
+        launches_without_kernel=launches(path) - len(recorded),
     )
 
 
@@ -52,6 +52,10 @@ def contradictions(book: NsysBook, file: str) -> list[Finding]:
     found = []
     if book.graph_launches:
         text = f"{book.graph_launches} CUDA graphs were recorded as one block each; record with --cuda-graph-trace=node"
+        found.append(Finding("conservation", text, file))
+    processes = {row.process for row in [*(book.kernels or ()), *(book.memory or ())]}
+    if len(processes) > 1:
+        text = f"GPU operations of {len(processes)} processes are in the report; a pass is one process"
         found.append(Finding("conservation", text, file))
     doubled = sum(count > 1 for count in (book.calls or {}).values())
     if doubled:
@@ -137,6 +141,21 @@ def read_ranges(folder: Path, announced: Collection[str]) -> Mapping[str, RangeR
             found[name] = RangeRow(
                 row["Instances"], number(row["Med (ns)"]), number(span["Proj Med (ns)"]) if span else None
             )
+    return found
+
+
+def read_totals(path: Path, announced: Collection[str]) -> Mapping[str | None, tuple[int, int]]:
+    """Range -> (kernels, their ns in all) in nvtx_kern_sum.csv; under None, of all of cuda_gpu_kern_sum.csv.
+
+    Raises EvidenceError.
+    """
+    found: dict[str | None, tuple[int, int]] = {}
+    for row in read_stats_csv(path, COLUMNS[path.name]):
+        name = announced_name(row["NVTX Range"], announced) if "NVTX Range" in row else None
+        if name is None and "NVTX Range" in row:
+            continue
+        count, total = found.get(name, (0, 0))
+        found[name] = count + row.get("Instances", row.get("Kern Inst")), total + row["Total Time (ns)"]
     return found
 
 

@@ -8,7 +8,7 @@ from ..plan_file import Plan
 from ..traffic import enter_traffic
 from .calls import block_row, chain_row
 from .groups import group
-from .operations import operation_row, unseen_rows
+from .operations import alone_by_name, operation_row, unseen_rows
 from .operators import operator_rows
 from .ranges import range_row
 from .rows import Row
@@ -28,7 +28,8 @@ def reconcile_case(plan: Plan, case: CaseEvidence) -> list[Row]:
             rows.append(chain_row(case, variant, own, iterations, limits))
         rows.append(range_row(case, variant, iterations))
     rows += operator_rows(case, groups, iterations, limits)
-    rows += [operation_row(case, g, iterations, limits) for g in groups]
+    alone = alone_by_name(groups)
+    rows += [operation_row(case, g, id(g) in alone, iterations, limits) for g in groups]
     rows += unseen_rows(case, groups, iterations, limits)
     enter_traffic(case, rows)
     order = {v: i for i, v in enumerate(case.plan.variants)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ..capture import CaseEvidence
@@ -12,10 +13,13 @@ from .groups import OUTSIDE, Group, dimensions
 from .rows import CPU_REASON, Row, blank, say, settle
 
 
-def expected_count(case: CaseEvidence, group: Group, iterations: int) -> int | None:
-    """Launches that the program announced for this kernel, or None where it announced none by name."""
+def expected_count(case: CaseEvidence, group: Group, alone: bool, iterations: int) -> int | None:
+    """Launches that the program announced for this kernel, or None where it announced none by name.
+
+    ``alone``: no other kernel of the variant has this short name, by which a program announces.
+    """
     announced = announced_kernels(case, group.variant)
-    if group.level != "kernel" or not group.whole:
+    if group.level != "kernel" or not alone:
         return None
     launches = announced.get(base_name(group.name))
     return None if launches is None else launches * iterations
@@ -46,17 +50,46 @@ def shapes(ops: Iterable[GpuOp]) -> str | None:
     return " | ".join(sorted({op.input_shapes for op in ops if op.input_shapes})) or None
 
 
-def operation_row(case: CaseEvidence, group: Group, iterations: int, limits: Limits) -> Row:
-    """The row of one group."""
+def lacking_calls(book: str, ops: list[GpuOp], other: list[GpuOp]) -> str | None:
+    """In which calls ``book`` has fewer launches than the other book has in its fullest call, as a sentence."""
+    counts, others = Counter(op.iteration for op in ops), Counter(op.iteration for op in other)
+    full = max(others.values(), default=0)
+    short = sorted(i for i in others if i is not None and counts[i] < full)
+    if not short or len(ops) >= len(other) or len(short) == len(others):
+        return None
+    if short == list(range(len(short))):
+        return f"{book} lacks launches of the first {len(short)} calls: its session began late; raise warmup"
+    if short[-1] == max(others) and len(short) == short[-1] - short[0] + 1:
+        return f"{book} lacks launches from call {short[0]} on: its session ended early"
+    return f"{book} lacks launches of the calls {', '.join(map(str, short[:5]))}: records were dropped"
+
+
+def alone_by_name(groups: list[Group]) -> set[int]:
+    """Ids of the groups whose short name no other kernel of their variant has."""
+    named: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        if group.level == "kernel":
+            named.setdefault((group.variant, base_name(group.name)), []).append(group)
+    return {id(members[0]) for members in named.values() if len(members) == 1}
+
+
+def operation_row(case: CaseEvidence, group: Group, alone: bool, iterations: int, limits: Limits) -> Row:
+    """The row of one group; ``alone`` as for expected_count."""
     row = blank(case, group.variant, group.level, group.title, iterations)
     row["symbol"] = next((op.symbol for op in [*group.nsys, *group.torch]), None)
     row["operator"], row["input_shapes"] = " | ".join(group.operators) or None, shapes(group.torch)
     row["grid"], row["block"] = dimensions(group.geometry[0]) or None, dimensions(group.geometry[1]) or None
-    row["expected_count"] = expected_count(case, group, iterations)
+    row["expected_count"] = expected_count(case, group, alone, iterations)
     nsys, row["nsys_source"] = nsys_statistics(case, group)
     if group.variant in case.torch:
         row["torch_source"] = case.source(f"torch/{group.variant}/trace.json.gz")
     settle(row, case, statistics([op.duration for op in group.torch]), nsys, limits)
+    if group.torch and group.nsys and row["status"] == "disagree":
+        lacking = (
+            lacking_calls("torch", group.torch, group.nsys),
+            lacking_calls("nsys", group.nsys, group.torch),
+        )
+        say(row, [text for text in lacking if text])
     if group.variant == OUTSIDE:
         row["status"] = "disagree" if row["status"] == "verified" else row["status"]
         say(row, ["launched outside every announced range"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..capture import CaseEvidence
 from ..evidence import GpuOp, statistics
 from .balance import compare_counts
-from .rows import CPU_REASON, Row, blank, missing_books, say
+from .rows import CPU_REASON, Row, blank, say, unreadable_books
 
 
 def union(ops: list[GpuOp]) -> int:
@@ -49,9 +49,9 @@ def range_row(case: CaseEvidence, variant: str, iterations: int) -> Row:
 
 def judge(row: Row, case: CaseEvidence, variant: str) -> None:
     """Status and reasons of a range row."""
-    if missing := missing_books(case, variant):
+    if missing := unreadable_books(case, variant):
         row["status"] = "unknown"
-        say(row, missing)
+        say(row, missing.values())
         return
     wrong = compare_counts(row["torch_count"], row["nsys_count"], row["expected_count"], 0)
     row["status"] = "disagree" if wrong else "verified"

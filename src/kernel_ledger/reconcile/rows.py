@@ -10,6 +10,7 @@ from ..columns import NAMES
 from ..evidence import Statistics
 from ..plan_file import Limits
 from .balance import balance
+from .silence import silent_books
 
 Row = dict[str, Any]
 CPU_REASON = "device=cpu: no kernel was launched on a GPU"
@@ -40,14 +41,19 @@ def say(row: Row, reasons: Iterable[str]) -> None:
     row["reason"] = "; ".join(dict.fromkeys([*known, *reasons])) or None
 
 
-def missing_books(case: CaseEvidence, variant: str) -> list[str]:
-    """Why a book of this variant cannot be read, each as a sentence; empty when both can."""
-    reasons = []
+def unreadable_books(case: CaseEvidence, variant: str) -> dict[str, str]:
+    """Book -> why it cannot be read, each as a sentence; empty when both can."""
+    reasons = {}
     if variant and variant not in case.torch:
-        reasons.append("the torch book cannot be read: " + why(case, f"torch/{variant}/"))
+        reasons["torch"] = "the torch book cannot be read: " + why(case, f"torch/{variant}/")
     if case.nsys is None:
-        reasons.append("the nsys book cannot be read: " + (case.nsys_absent or why(case, "nsys/")))
+        reasons["nsys"] = "the nsys book cannot be read: " + (case.nsys_absent or why(case, "nsys/"))
     return reasons
+
+
+def missing_books(case: CaseEvidence, variant: str) -> dict[str, str]:
+    """Book -> why it cannot say how often this variant launched anything: unreadable, or silent."""
+    return silent_books(case, variant) | unreadable_books(case, variant)
 
 
 def why(case: CaseEvidence, prefix: str) -> str:
@@ -64,14 +70,14 @@ def settle(
     unknown: Iterable[str] = (),
 ) -> None:
     """Enter both books and the status of a row of GPU work."""
-    missing = [*missing_books(case, row["variant"]), *unknown]
-    if torch is not None or row["variant"] in case.torch:
+    missing, unknown = missing_books(case, row["variant"]), list(unknown)
+    if torch is not None or (row["variant"] in case.torch and "torch" not in missing):
         fill(row, "torch", torch)
-    if nsys is not None or (case.nsys is not None and not unknown):
+    if nsys is not None or not ("nsys" in missing or unknown):
         fill(row, "nsys", nsys)
-    if missing:
+    if missing or unknown:
         row["status"] = "unknown"
-        say(row, missing)
+        say(row, [*missing.values(), *unknown])
         return
     result = balance(torch, nsys, row["expected_count"], row["iterations"] or 0, limits)
     row["status"], row["difference_pct"], row["tolerance_pct"] = (
