@@ -9,7 +9,8 @@ from kernel_ledger.entry import run
 from kernel_ledger.files import write_json
 from kernel_ledger.plan_file import read_plan
 from kernel_ledger.reconcile import reconcile_case, write_table
-from kernel_ledger.verdict import judge
+from kernel_ledger.reconcile.withhold import withhold
+from kernel_ledger.verdict import examine, judge
 
 
 def main() -> None:
@@ -23,10 +24,13 @@ def main() -> None:
     plan = read_plan(args.plan)
     evidence = [read_case(plan, case, args.captures) for case in plan.cases]
     cases = [(case, reconcile_case(plan, case)) for case in evidence]
+    examined = [(case, examine(plan, case, rows)) for case, rows in cases]
+    for (_, rows), (_, outcomes) in zip(cases, examined, strict=True):
+        withhold(rows, outcomes)
     rows = [row | {"run": args.output.name} for _, rows in cases for row in rows]
     write_table(rows, args.output / "results.csv")
     write_json(args.output / "results.schema.json", table_schema())
-    write_json(args.output / "verdict.json", judge(plan, cases))
+    write_json(args.output / "verdict.json", judge(plan, examined))
 
 
 run(main)

@@ -13,7 +13,12 @@ FORMAT = 1  # 1: first
 WORST_FIRST = (FAIL, UNKNOWN, PASS, NOT_APPLICABLE)
 
 
-def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, list[dict]]]) -> dict:
+def examine(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outcome]:
+    """What every check says of one case."""
+    return {name: check(plan, case, rows) for name, check in CHECKS.items()}
+
+
+def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str, Outcome]]]) -> dict:
     """verdict.json of a run: "verified", "refuted" (a check failed) or "unverifiable" (one could not be made)."""
     checks = [combined(name, plan, cases) for name in CHECKS]
     statuses = [check["status"] for check in checks]
@@ -23,9 +28,9 @@ def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, list[dict]]]) -> dict:
     return {"format": FORMAT, "verdict": verdict, "device": plan.device, "checks": checks}
 
 
-def combined(name: str, plan: Plan, cases: Sequence[tuple[CaseEvidence, list[dict]]]) -> dict:
+def combined(name: str, plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str, Outcome]]]) -> dict:
     """One check over all cases: the worst of them decides, and each that is not good is named."""
-    outcomes = [(case, CHECKS[name](plan, case, rows)) for case, rows in cases]
+    outcomes = [(case, outcomes[name]) for case, outcomes in cases]
     status = worst([o for _, o in outcomes])
     reasons = [f"{case.plan.label}: {o.reason}" for case, o in outcomes if o.reason and o.status == status]
     if plan.device == "cuda" and status == NOT_APPLICABLE:

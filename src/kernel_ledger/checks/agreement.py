@@ -6,11 +6,13 @@ from ..capture import CaseEvidence
 from ..plan_file import Plan
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, shorten
 
+NEXT = "see the row's reason and the check clocks; measure again with the GPU alone and its clocks steady"
+
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     if case.device == "cpu":
         return Outcome(NOT_APPLICABLE, CPU)
-    parts, differences = Parts(), []
+    parts, differences = Parts(next_step=NEXT), []
     far = []
     for row in rows:
         if row["level"] not in ("kernel", "memory"):

@@ -9,11 +9,13 @@ from ..nvml import HARMFUL
 from ..plan_file import Plan
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, missing_records
 
+NEXT = "wait until the GPU is cool and alone (nvidia-smi), remove this case's captures, run snakemake again"
+
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     if case.device == "cpu":
         return Outcome(NOT_APPLICABLE, CPU)
-    parts = Parts(gaps=list(missing_records(case)))
+    parts = Parts(gaps=list(missing_records(case)), next_step=NEXT)
     slowest = []
     for name, record in case.records.items():
         judge(parts, name, record)
@@ -37,9 +39,7 @@ def judge(parts: Parts, name: str, record: dict[str, Any]) -> None:
         return
     throttled = sorted({reason for s in seen for reason in s["throttle_reasons"] if reason in HARMFUL})
     if throttled:
-        parts.wrong.append(
-            f"{name}: the GPU was throttled ({', '.join(throttled)}); let it cool, then measure again"
-        )
+        parts.wrong.append(f"{name}: the GPU was throttled ({', '.join(throttled)})")
     others = sorted({f"{p['name']} (pid {p['pid']})" for s in seen for p in s.get("processes") or ()})
     if others:
         parts.wrong.append(f"{name}: other processes computed on the GPU: {', '.join(others)}")

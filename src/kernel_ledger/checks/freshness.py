@@ -8,9 +8,11 @@ from ..capture import CaseEvidence
 from ..plan_file import Plan
 from .outcome import Outcome, Parts, findings, missing_records
 
+NEXT = "restore the file as its pass wrote it, or remove the case's folder under captures/ and run snakemake again"
+
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
-    parts = Parts(wrong=findings(case, "freshness"), gaps=list(missing_records(case)))
+    parts = Parts(wrong=findings(case, "freshness"), gaps=list(missing_records(case)), next_step=NEXT)
     count = 0
     for name, recorded in recorded_hashes(case):
         count += 1

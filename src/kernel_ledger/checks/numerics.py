@@ -6,17 +6,20 @@ from ..capture import CaseEvidence
 from ..plan_file import Plan
 from .outcome import Outcome, Parts, findings
 
+NEXT = "mend the variant (or its atomics: the sum's order changes the bytes), then run snakemake again"
+TF32 = (True, "tf32", "high", "medium")
+
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
-    parts = Parts(gaps=findings(case, "numerics"), evidence=["numerics.json"])
+    parts = Parts(gaps=findings(case, "numerics"), evidence=["numerics.json"], next_step=NEXT)
     found = (case.numerics or {}).get("variants", {})
-    for variant in case.plan.compared() if case.numerics else ():
+    compared = case.plan.compared()
+    for variant in compared if case.numerics else ():
         if variant not in found:
             parts.gaps.append(f"{variant} was not compared")
-        elif not found[variant]["agrees"]:
-            parts.wrong.append(
-                f"{variant} disagrees with {case.plan.compared()[0]}: {disagreement(found[variant])}"
-            )
+        elif text := disagreement(found[variant], found.get(compared[0], found[variant])):
+            parts.wrong.append(f"{variant} disagrees with {compared[0]}: {text}")
+    parts.wrong += inexact(case)
     if case.numerics and not (
         case.numerics["rtol"] == plan.limits.rtol and case.numerics["atol"] == plan.limits.atol
     ):
@@ -24,33 +27,52 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
             "numerics.json was made with other tolerances than the plan's; run the numerics pass again"
         )
     parts.wrong += different_outputs(case)
+    clamped = {v: [found[v].get(side) for side in ("clamped_low", "clamped_high")] for v in found}
     errors = {v: found[v].get("error_l2") for v in found if found[v].get("error_l2") is not None}
     measured = (
         "relative error against float64: " + ", ".join(f"{v} {e:.2e}" for v, e in errors.items())
         if errors
         else None
     )
+    limits = [f"{v} {low} low, {high} high" for v, (low, high) in clamped.items() if low is not None]
+    measured = "; clamped: ".join(filter(None, [measured, ", ".join(limits)])) or None
     return parts.outcome(measured, f"rtol {plan.limits.rtol:g}, atol {plan.limits.atol:g}")
 
 
-def disagreement(entry: dict) -> str:
+def disagreement(entry: dict, baseline: dict) -> str | None:
+    """What of a variant's output is not as the baseline's, or None; the pass's own "agrees" is not enough."""
+    for what in ("shape", "dtype"):
+        if entry.get(what) != baseline.get(what):
+            return f"its {what} is {entry.get(what)}, expected {baseline.get(what)}"
     first = entry.get("first_disagreement")
-    if not first:
-        return entry.get("reason") or "no index recorded"
-    return f"at index {first['index']} it has {first['value']}, expected {first['expected']}"
+    if first:
+        return f"at index {first['index']} it has {first['value']}, expected {first['expected']}"
+    if entry["nan_count"]:
+        return f"{entry['nan_count']} of its elements are NaN"
+    return None if entry["agrees"] else entry.get("reason") or "no index recorded"
+
+
+def inexact(case: CaseEvidence) -> list[str]:
+    """Passes in which TF32 was on: their float32 products have ten bits."""
+    stated = {name: record.get("tf32") or {} for name, record in case.records.items()}
+    stated["numerics"] = ((case.numerics or {}).get("run") or {}).get("tf32") or {}
+    if (case.numerics or {}).get("tf32"):
+        stated["numerics"] = {"tf32": True}
+    on = sorted(name for name, state in stated.items() if any(value in TF32 for value in state.values()))
+    return [f"TF32 was on in {', '.join(on)}; a workload must not switch it on"] if on else []
 
 
 def different_outputs(case: CaseEvidence) -> list[str]:
     """Variants whose output bytes were not the same in all passes that ran them."""
     wrong = []
     numeric = (case.numerics or {}).get("variants", {})
-    for variant in case.plan.compared():
-        seen = {"numerics": numeric[variant]["sha256"]} if variant in numeric else {}
+    for variant in case.plan.variants:
+        seen = {"numerics": numeric[variant].get("sha256")} if variant in numeric else {}
         for name, record in case.records.items():
             if variant in record.get("output_sha256", {}):
                 seen[name] = record["output_sha256"][variant]
         if len(set(seen.values())) > 1:
-            wrong.append(
-                f"{variant} gave different bytes: " + ", ".join(f"{n} {str(h)[:12]}" for n, h in seen.items())
-            )
+            distinct = {digest: name for name, digest in reversed(seen.items())}
+            told = ", ".join(f"{n} {str(h)[:12]}" for h, n in sorted(distinct.items(), key=str))
+            wrong.append(f"{variant} gave different bytes: {told}")
     return wrong

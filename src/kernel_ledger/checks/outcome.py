@@ -9,30 +9,38 @@ from ..capture import CaseEvidence
 
 FAIL, UNKNOWN, PASS, NOT_APPLICABLE = "fail", "unknown", "pass", "not_applicable"
 CPU = "device=cpu: nothing ran on a GPU"
+AGAIN = "remove this case's folder under captures/ and run snakemake again"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``measured`` and ``limit`` are texts or numbers for people; ``evidence`` names files of the capture."""
+    """``measured`` and ``limit`` are texts or numbers for people; ``evidence`` names files of the capture.
+    ``spoils``: variants whose rows may not be quoted where the check failed; None: all of the case."""
 
     status: str
     reason: str = ""
     measured: object = None
     limit: object = None
     evidence: tuple[str, ...] = ()
+    spoils: frozenset[str] | None = None
 
 
 @dataclass
 class Parts:
-    """Gathers what is wrong and what cannot be known; a fault weighs more than a gap."""
+    """Gathers what is wrong and what cannot be known; a fault weighs more than a gap.
+
+    ``next_step``: what to do about either, said once at the end of the reason.
+    """
 
     wrong: list[str] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
+    next_step: str = AGAIN
 
     def outcome(self, measured: object = None, limit: object = None) -> Outcome:
         status = FAIL if self.wrong else UNKNOWN if self.gaps else PASS
         reason = "; ".join(dict.fromkeys([*self.wrong, *self.gaps]))
+        reason += f". Next: {self.next_step}" if reason else ""
         return Outcome(status, reason, measured, limit, tuple(dict.fromkeys(self.evidence)))
 
 

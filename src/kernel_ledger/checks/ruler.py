@@ -8,6 +8,8 @@ from ..names import base_name
 from ..plan_file import Plan
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts
 
+NEXT = "distrust the named tool on this machine: update it to the driver's version, then measure again"
+
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     if case.device == "cpu":
@@ -15,7 +17,7 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     announced = {k: r["expectations"] for k, r in case.records.items() if r.get("expectations")}
     if case.plan.workload != "ruler" and not announced:
         return Outcome(NOT_APPLICABLE, "this workload announces no kernel beforehand")
-    parts, measured = Parts(), 0
+    parts, measured = Parts(next_step=NEXT), 0
     for variant in case.plan.variants:
         for name, book in (f"torch/{variant}", case.torch.get(variant)), ("nsys", case.nsys):
             known = announced.get(name, {}).get(variant)

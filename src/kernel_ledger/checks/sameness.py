@@ -21,10 +21,11 @@ KEYS = (
     "workload_sha256",
     "library_sha256",
 )
+NEXT = "measure all passes of this case in one go, on one machine: remove its folder under captures/, run snakemake"
 
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
-    parts = Parts(gaps=list(missing_records(case)))
+    parts = Parts(gaps=list(missing_records(case)), next_step=NEXT)
     records = {name: record for name, record in case.records.items() if "absent" not in record}
     if case.numerics is not None:
         records["numerics"] = case.numerics.get("run", {})

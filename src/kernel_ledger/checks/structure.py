@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..capture import CaseEvidence
 from ..evidence import Book, GpuOp
@@ -11,15 +12,21 @@ from .outcome import Outcome, Parts, findings, shorten
 
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
-    parts = Parts(wrong=findings(case, "structure"))
+    parts, spoiled = Parts(wrong=findings(case, "structure")), set()
     books = [(f"torch/{v}/trace.json.gz", book) for v, book in case.torch.items()]
     if case.nsys is not None:
         books.append(("nsys/report.sqlite", case.nsys))
     for name, book in books:
-        parts.wrong += [f"{name}: {text}" for text in shorten(list(faults(book)))]
+        found = [f"{name}: {text}" for text in shorten(list(faults(book)))]
+        parts.wrong += found
+        spoiled |= {name.split("/")[1]} if found and name.startswith("torch/") else set()
+        spoiled |= set(case.plan.variants) if found and name.startswith("nsys/") else set()
         parts.evidence.append(name)
+    if not books:
+        parts.gaps.append("neither book can be read")
     operations = sum(len(book.ops) for _, book in books)
-    return parts.outcome(f"{operations} GPU operations in {len(books)} books", "no impossible record")
+    measured = f"{operations} GPU operations in {len(books)} books"
+    return replace(parts.outcome(measured, "no impossible record"), spoils=frozenset(spoiled))
 
 
 def faults(book: Book) -> Iterable[str]:
@@ -35,8 +42,8 @@ def faults(book: Book) -> Iterable[str]:
 
 def impossible(op: GpuOp) -> Iterable[str]:
     """One operation on its own."""
-    if op.start == 0:
-        yield f"{op.name} starts at 0, which no clock says"
+    if op.start <= 0:
+        yield f"{op.name} starts at {op.start}, which no clock says"
     if op.duration == 0:
         yield f"{op.name} took no time"
     elif op.duration < 0:
