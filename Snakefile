@@ -20,6 +20,10 @@ if not STUDY.config.replay:
     include: "workflow/rules/measure.smk"
     include: "workflow/rules/export.smk"
 
+    if STUDY.plan["collision_control"]:
+
+        include: "workflow/rules/control.smk"
+
 
 include: "workflow/rules/reconcile.smk"
 include: "workflow/rules/report.smk"

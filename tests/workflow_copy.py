@@ -15,6 +15,7 @@ from pathlib import Path
 from kernel_ledger.study import names
 
 parser = argparse.ArgumentParser()
+parser.add_argument("--repeat", type=int, default=1)
 for option in "plan workload case variant library output capture captures run device architectures".split():
     parser.add_argument("--" + option)
 given = parser.parse_args()
@@ -23,14 +24,14 @@ for path in FILES(given):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}")
 with open("ran.txt", "a") as ran:
-    print(Path(__file__).stem, given.variant or "", file=ran)
+    print(Path(__file__).stem, given.variant or "", given.repeat if given.repeat > 1 else "", file=ran)
 """
 FILES = {
     "build": "lambda g: [g.output, Path(g.output).parent / 'build.json']",
     "numerics": "lambda g: [Path(g.output) / n for n in names('numerics', [])]",
-    "timing": "lambda g: [Path(g.output) / n for n in names('timing', [])]",
-    "torch_pass": "lambda g: [Path(g.output) / n for n in names('torch', [g.variant])]",
-    "nsys_pass": "lambda g: [Path(g.output) / n for n in names('nsys', [])]",
+    "timing": "lambda g: [Path(g.output) / n for n in names('timing', [], g.repeat)]",
+    "torch_pass": "lambda g: [Path(g.output) / n for n in names('torch', [g.variant], g.repeat)]",
+    "nsys_pass": "lambda g: [Path(g.output) / n for n in names('nsys', [], g.repeat)]",
     "export": "lambda g: [Path(g.capture) / n for n in names('export', [])]",
     "report": "lambda g: [Path(g.run) / 'summary.md']",
     "reconcile": "lambda g: [Path(g.output) / n for n in ('results.csv', 'results.schema.json')]",

@@ -124,6 +124,12 @@ class Measure(Section):
     iterations: Count = Field(
         10, ge=1, le=10_000, description="recorded calls of each variant, in both books"
     )
+    repeats: Count = Field(
+        1, ge=1, le=100, description="processes of each pass; their spread widens agreement_pct"
+    )
+    collision_control: bool = Field(
+        True, description="also run a clean pass under nsys, which must notice it (only on cuda)"
+    )
     timeout_s: Count = Field(
         900,
         ge=1,

@@ -9,22 +9,25 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from . import process
+from . import leaks, process
 from .device import Device, taken
-from .environment import allowed
+from .environment import allowed, exposed, secrets
 from .errors import MachineError
 from .files import read_json, sha256, write_json
 from .isolation import isolated
 from .nsys.find import Nsys, find
 from .nsys.record import diagnose_recording, profile_command
 from .partial import partial_folder, publish_files, publish_folder
-from .request import build_request, plan_case
+from .repeats import Step, position
+from .request import PASSES, build_request, plan_case
 from .run_record import absent_record, check_machine, read_child, run_record
 
 REPORT = "report.nsys-rep"
@@ -33,8 +36,8 @@ LOG = "log.txt"
 
 @dataclass(frozen=True)
 class Job:
-    """One pass to run.  ``output``: the case's folder, ``reports/<run>/captures/<workload>/<case>``.
-    ``variant``: of the torch pass, which runs one; the others run all."""
+    """One pass to run.  ``output``: the folder of its repeat, ``reports/<run>/captures/<workload>/<case>`` for
+    the first.  ``variant``: of the torch pass, which runs one; the others run all."""
 
     pass_name: str
     plan_path: Path
@@ -43,6 +46,7 @@ class Job:
     library: Path | None
     output: Path
     variant: str | None = None
+    repeat: int = 1
 
     @property
     def label(self) -> str:
@@ -50,11 +54,19 @@ class Job:
 
     @property
     def title(self) -> str:
-        return " ".join(filter(None, [self.pass_name, f"{self.workload}/{self.case}", self.variant]))
+        again = f"repeat {self.repeat}" if self.repeat > 1 else None
+        return " ".join(filter(None, [self.pass_name, f"{self.workload}/{self.case}", self.variant, again]))
 
     @property
     def run(self) -> str:
         return self.plan_path.resolve().parents[1].name
+
+    def order(self, plan: Mapping[str, Any], entry: Mapping[str, Any]) -> int | None:
+        """Its planned place among the processes of its case, from 1; None for numerics, which has none."""
+        if self.pass_name == "numerics":
+            return None
+        step = Step(self.pass_name, self.variant, self.repeat)
+        return position(plan.get("passes", PASSES), entry["variants"], step)
 
 
 def launch(job: Job) -> None:
@@ -82,16 +94,42 @@ def launch(job: Job) -> None:
                 publish(job, partial, absent_record(request, str(error).splitlines()[0]), [])
                 return
         holder = {"command": job.title, "run": job.run}
-        # nsys keeps a register of its sessions in TMPDIR, by process id: in a PID namespace that is always 1,
-        # so a folder of its own keeps one recording from being refused for the session of another
-        with (
-            TemporaryDirectory(prefix="kernel-ledger-") as own,
-            taken(plan["device"], environment, holder) as device,
-        ):
-            environment |= {"TMPDIR": own} if nsys else {}
+        with place(plan, environment, holder, nsys) as (device, environment):
             record, names = measure(job, plan, entry, request, partial, environment, device, nsys)
         publish(job, partial, record, names)
         say(f"{job.title}: {time.monotonic() - started:.1f} s")
+
+
+@contextmanager
+def place(
+    plan: Mapping[str, Any], environment: dict[str, str], holder: dict[str, str], nsys: Nsys | None
+) -> Iterator[tuple[Device, dict[str, str]]]:
+    """The GPU for one process alone, and that process's environment.
+
+    nsys keeps a register of its sessions in TMPDIR, by process id: in a PID namespace that is always 1, so a
+    folder of its own keeps one recording from being refused for the session of another.
+    """
+    with (
+        TemporaryDirectory(prefix="kernel-ledger-") as own,
+        taken(plan["device"], environment, holder) as device,
+    ):
+        yield device, environment | ({"TMPDIR": own} if nsys else {})
+
+
+def child_command(partial: Path) -> list[str]:
+    """The measured process of the request in a partial folder."""
+    return [sys.executable, "-m", "kernel_ledger.passes", str(partial / "request.json")]
+
+
+def isolated_nsys(
+    profile: list[str], environment: Mapping[str, str], title: str
+) -> tuple[list[str], list[dict[str, str]]]:
+    """The command line of nsys where it sees no other process; warnings where that cannot be done."""
+    prefix, reason = isolated(environment)
+    if reason is None:
+        return [*prefix, *profile], []
+    say(f"{title}: the report may hold the environments of your other processes: {reason}")
+    return profile, [{"source": "isolation", "text": f"nsys could see other processes: {reason}"}]
 
 
 def child_environment(plan: Mapping[str, Any]) -> dict[str, str]:
@@ -113,14 +151,11 @@ def measure(
     nsys: Nsys | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Run the child; its record without ``files``, and the names of the files that it left."""
-    command = [sys.executable, "-m", "kernel_ledger.passes", str(partial / "request.json")]
-    warnings, names = [], []
+    command, warnings, names = child_command(partial), [], []
     if nsys is not None:
-        prefix, reason = isolated(environment)
-        command = [*prefix, *profile_command(nsys.path, partial / REPORT, command, device=plan["device"])]
-        if reason:
-            warnings.append({"source": "isolation", "text": f"nsys could see other processes: {reason}"})
-            say(f"{job.title}: the report may hold the environments of your other processes: {reason}")
+        profile = profile_command(nsys.path, partial / REPORT, command, device=plan["device"])
+        command, warnings = isolated_nsys(profile, environment, job.title)
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
     finished, nvml = device.watch(
         lambda: process.run(
             command,
@@ -133,6 +168,7 @@ def measure(
     )
     if nsys is not None:
         warnings += diagnose_recording(finished, partial / REPORT, device=plan["device"])
+        warnings += exposed(os.environ, plan["environment"])
         names = [REPORT]
     child = read_child(request, finished, partial, judged=nsys is not None)
     check_machine(child, entry, device.identity)
@@ -146,6 +182,10 @@ def measure(
         nsys_version=nsys.version_text if nsys else None,
         warnings=warnings,
     )
+    found = leaks.search(partial, secrets(os.environ, plan), plan["environment"])
+    leaks.warn(partial, found)
+    record |= {"environment": sorted(environment), "leaks": leaks.as_json(found)}
+    record |= {"repeat": job.repeat, "order": job.order(plan, entry), "started": started}
     return record, [*child["files"], *names]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .launch import Job
+from .repeats import folder
 
 
 def job(pass_name: str, description: str | None, arguments: Sequence[str] | None = None) -> Job:
@@ -19,13 +20,17 @@ def job(pass_name: str, description: str | None, arguments: Sequence[str] | None
     parser.add_argument("--output", type=Path, required=True, help="the case's folder in the captures")
     if pass_name == "torch":
         parser.add_argument("--variant", required=True, help="the one variant of this process")
+    if pass_name != "numerics":
+        parser.add_argument("--repeat", type=int, default=1, help="which of measure.repeats, from 1")
     args = parser.parse_args(arguments)
+    repeat = getattr(args, "repeat", 1)
     return Job(
         pass_name=pass_name,
         plan_path=args.plan,
         workload=args.workload,
         case=args.case,
         library=args.library,
-        output=args.output,
+        output=args.output / folder(repeat),
         variant=getattr(args, "variant", None),
+        repeat=repeat,
     )

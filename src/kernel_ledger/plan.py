@@ -39,6 +39,8 @@ def make_plan(config: Config, passes: Sequence[str] = PASSES) -> dict[str, Any]:
         "seed": config.seed,
         "warmup": measure.warmup,
         "iterations": measure.iterations,
+        "repeats": measure.repeats,
+        "collision_control": measure.collision_control and config.device == "cuda",
         "timeout_s": measure.timeout_s,
         "timing": measure.timing.model_dump(),
         "tolerance": config.tolerance.model_dump(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from .errors import EvidenceError
 from .files import read_json
 
 PASSES = ("numerics", "timing", "torch", "nsys")
+CONTROL = "collision_control.json"  # of a run, beside plan.json
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,12 @@ class Plan:
     limits: Limits
     cases: tuple[PlannedCase, ...]
     passes: tuple[str, ...] = PASSES
+    repeats: int = 1
+    collision_control: bool = False
+
+    def of_all_repeats(self) -> Plan:
+        """The plan as a table over all repeats sees it: so many iterations of each variant."""
+        return replace(self, iterations=self.iterations * self.repeats)
 
 
 def read_plan(path: Path) -> Plan:
@@ -72,7 +79,16 @@ def read_plan(path: Path) -> Plan:
         limits = Limits(**{name: value["tolerance"][name] for name in Limits.__dataclass_fields__})
         cases = tuple(planned_case(case) for case in value["cases"])
         passes = tuple(value.get("passes", PASSES))
-        return Plan(value["device"], value["seed"], value["iterations"], limits, cases, passes)
+        return Plan(
+            device=value["device"],
+            seed=value["seed"],
+            iterations=value["iterations"],
+            limits=limits,
+            cases=cases,
+            passes=passes,
+            repeats=value.get("repeats", 1),  # the first plans of format 1 have neither of these
+            collision_control=value.get("collision_control", False),
+        )
     except (KeyError, TypeError) as error:
         raise EvidenceError("this plan is not complete", where=path, found=f"missing {error}") from error
 

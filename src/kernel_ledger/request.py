@@ -10,6 +10,7 @@ from .errors import ConfigError
 
 FORMAT = 1  # 1: the first
 PASSES = ("numerics", "timing", "torch", "nsys")
+PROBE = "probe.json"  # left by a clean pass that found another profiler
 
 
 def plan_case(plan: Mapping[str, Any], workload: str, case: str) -> dict[str, Any]:

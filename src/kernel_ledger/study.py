@@ -18,12 +18,15 @@ from .errors import ConfigError, MachineError
 from .files import read_json
 from .nsys.find import find
 from .plan import FORMAT, PASSES, make_plan
+from .plan_file import CONTROL
+from .repeats import Step, folder, predecessor
 from .sources import imported_sources
 
 # What the passes of a case are told.  A change of anything else, such as a tolerance, leaves captures valid.
 TOLD = ("device", "seed", "environment", "warmup", "iterations", "timeout_s", "timing", "torch", "nsys")
 TOLD_OF_TOLERANCE = ("rtol", "atol")
 TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants")
+SHORT = "spin_short"  # the ruler's shortest variant
 FILES = {
     "numerics": ("numerics.json",),
     "timing": ("timing.json", "run.json"),
@@ -89,19 +92,41 @@ class Study:
         """Every file that reconcile reads.  Of a replayed run: what is there (what is not, it reports)."""
         if self.config.replay:
             return sorted(p.as_posix() for p in Path(self.captures).rglob("*") if p.is_file())
-        return [
+        passes = [*self.plan["passes"], *(["export"] if "nsys" in self.plan["passes"] else [])]
+        control = [f"{self.captures}/{CONTROL}"] if self.plan["collision_control"] else []
+        return control + [
             f"{self.captures}/{case['workload']}/{case['case']}/{name}"
             for case in self.plan["cases"]
-            for pass_name in (*self.plan["passes"], *(["export"] if "nsys" in self.plan["passes"] else []))
-            for name in names(pass_name, case["variants"])
+            for repeat in range(1, self.plan["repeats"] + 1)
+            for pass_name in passes
+            if repeat == 1 or pass_name != "numerics"
+            for name in names(pass_name, case["variants"], repeat)
         ]
 
+    def before(self, workload: str, case: str, step: Step) -> list[str]:
+        """The record of the process that a repeated measurement runs before this one.
 
-def names(pass_name: str, variants: list[str]) -> list[str]:
+        Nothing without repeats: there, the order of a case's passes does not matter.
+        """
+        if self.plan["repeats"] == 1:
+            return []
+        earlier = predecessor(self.plan["passes"], self.case(workload, case)["variants"], step)
+        return [f"{self.captures}/{workload}/{case}/{earlier.record}"] if earlier else []
+
+    @property
+    def control(self) -> tuple[str, str, str]:
+        """Workload, case and variant of the collision control: a short one of the ruler, where there is one."""
+        chosen = next((c for c in self.plan["cases"] if SHORT in c["variants"]), self.plan["cases"][0])
+        variant = SHORT if SHORT in chosen["variants"] else chosen["variants"][0]
+        return chosen["workload"], chosen["case"], variant
+
+
+def names(pass_name: str, variants: list[str], repeat: int = 1) -> list[str]:
     """What one pass leaves in a case's folder."""
+    own = FILES[pass_name]
     if pass_name == "torch":
-        return [f"torch/{variant}/{name}" for variant in variants for name in FILES["torch"]]
-    return list(FILES[pass_name])
+        own = [f"torch/{variant}/{name}" for variant in variants for name in own]
+    return [f"{folder(repeat)}{name}" for name in own]
 
 
 def digest(value: Any) -> str:

@@ -9,8 +9,9 @@ LIBRARY = str(Path(workflow.basedir) / "src")
 sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [LIBRARY, os.environ.get("PYTHONPATH")])))
 
-from kernel_ledger import machine
+from kernel_ledger import machine, repeats
 from kernel_ledger.errors import LedgerError
+from kernel_ledger.plan_file import CONTROL
 from kernel_ledger.study import FILES, pass_sources, prepare, script_sources
 
 
@@ -29,6 +30,7 @@ PYTHON = shlex.quote(sys.executable)
 DEVICE = STUDY.plan["device"]
 GPUS = 1 if DEVICE == "cuda" else 0
 CASE = f"{STUDY.captures}/{{workload}}/{{case}}"
+REPEAT = f"{CASE}/{{repeat}}"  # the wildcard is empty for the first of measure.repeats
 LOGS = f"logs/{STUDY.config.run}"
 CASE_PLAN = f"{LOGS}/plan/{{workload}}/{{case}}.json"
 SETTINGS = STUDY.settings
@@ -39,6 +41,7 @@ wildcard_constraints:
     workload=r"[A-Za-z0-9_.-]+",
     case=r"[A-Za-z0-9_.-]+",
     variant=r"[A-Za-z0-9_.-]+",
+    repeat=r"(?:repeat-[0-9]+/)?",
 
 
 def workload_file(wildcards):
@@ -58,6 +61,19 @@ def case_folder(wildcards):
     return CASE.format(workload=wildcards.workload, case=wildcards.case)
 
 
+def repeat(wildcards):
+    return repeats.number(wildcards.repeat)
+
+
+def before(pass_name):
+    """The input that keeps the processes of a repeated case in their order."""
+    return lambda wildcards: STUDY.before(
+        wildcards.workload,
+        wildcards.case,
+        repeats.Step(pass_name, wildcards.get("variant"), repeat(wildcards)),
+    )
+
+
 def told(wildcards):
     return STUDY.told(wildcards.workload, wildcards.case)
 
@@ -67,9 +83,10 @@ def refuse_without_machine():
     due = {job.rule.name for job in workflow.dag.needrun_jobs()}
     if workflow.local_exec and not workflow.touch and due & MEASURING:
         try:
-            machine.check(DEVICE, nsys=STUDY.config.nsys.path, with_nsys="nsys_pass" in due)
+            machine.check(DEVICE, nsys=STUDY.config.nsys.path, with_nsys=bool(due & WITH_NSYS))
         except LedgerError as error:
             stop(error)
 
 
-MEASURING = {"build", "numerics", "timing", "torch_pass", "nsys_pass"}
+WITH_NSYS = {"nsys_pass", "collision_control"}
+MEASURING = {"build", "numerics", "timing", "torch_pass", "nsys_pass", "collision_control"}

@@ -3,16 +3,16 @@
 
 rule export:
     input:
-        f"{CASE}/nsys/report.nsys-rep",
-        f"{CASE}/nsys/run.json",
+        f"{REPEAT}nsys/report.nsys-rep",
+        f"{REPEAT}nsys/run.json",
         script_sources("scripts/export.py"),
         plan=CASE_PLAN,
     output:
-        expand("{case}/{name}", case=CASE, name=FILES["export"]),
+        [f"{REPEAT}{name}" for name in FILES["export"]],
     log:
-        f"{LOGS}/export/{{workload}}/{{case}}.log",
+        f"{LOGS}/export/{{workload}}/{{case}}/{{repeat}}export.log",
     params:
-        folder=case_folder,
+        folder=lambda wildcards: f"{case_folder(wildcards)}/{wildcards.repeat}",
     message:
         "export: {wildcards.workload}/{wildcards.case}: nsys stats, nsys export (log: {log})"
     shell:

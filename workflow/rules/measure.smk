@@ -3,6 +3,10 @@
 # numerics comes first and fills the compile cache, so that no other pass measures a compiler.  One thread each,
 # because Snakemake hands the number on as OMP_NUM_THREADS.  No retries: a pass that failed once and went well the
 # second time is not evidence.  Through tee, progress is seen and kept; pipefail, which Snakemake sets, keeps the status.
+#
+# With measure.repeats, each pass but numerics runs again for the folders repeat-2/, repeat-3/, …  A chain of inputs
+# gives the order of the processes (kernel_ledger.repeats); they are `ancient`, since a pass that is measured again
+# makes none of its successors stale.
 
 
 rule numerics:
@@ -36,11 +40,12 @@ rule timing:
         extension=extension,
         plan=CASE_PLAN,
         numerics=f"{CASE}/numerics.json",
+        before=ancient(before("timing")),
     output:
-        f"{CASE}/timing.json",
-        f"{CASE}/run.json",
+        f"{REPEAT}timing.json",
+        f"{REPEAT}run.json",
     log:
-        f"{LOGS}/timing/{{workload}}/{{case}}.log",
+        f"{LOGS}/timing/{{workload}}/{{case}}/{{repeat}}timing.log",
     retries: 0
     threads: 1
     resources:
@@ -48,11 +53,12 @@ rule timing:
     params:
         folder=case_folder,
         library=library_option,
+        repeat=repeat,
     message:
         "timing: {wildcards.workload}/{wildcards.case}: CUDA events, no profiler (log: {log})"
     shell:
         "{PYTHON} scripts/timing.py --plan {input.plan:q} --workload {wildcards.workload:q}"
-        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
+        " --case {wildcards.case:q} --repeat {params.repeat} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule torch_pass:
@@ -62,13 +68,14 @@ rule torch_pass:
         extension=extension,
         plan=CASE_PLAN,
         numerics=f"{CASE}/numerics.json",
+        before=ancient(before("torch")),
     output:
-        f"{CASE}/torch/{{variant}}/trace.json.gz",
-        f"{CASE}/torch/{{variant}}/key_averages.txt",
-        f"{CASE}/torch/{{variant}}/key_averages.csv",
-        f"{CASE}/torch/{{variant}}/run.json",
+        f"{REPEAT}torch/{{variant}}/trace.json.gz",
+        f"{REPEAT}torch/{{variant}}/key_averages.txt",
+        f"{REPEAT}torch/{{variant}}/key_averages.csv",
+        f"{REPEAT}torch/{{variant}}/run.json",
     log:
-        f"{LOGS}/torch_pass/{{workload}}/{{case}}/{{variant}}.log",
+        f"{LOGS}/torch_pass/{{workload}}/{{case}}/{{repeat}}{{variant}}.log",
     retries: 0
     threads: 1
     resources:
@@ -76,11 +83,12 @@ rule torch_pass:
     params:
         folder=case_folder,
         library=library_option,
+        repeat=repeat,
     message:
         "torch_pass: {wildcards.workload}/{wildcards.case}/{wildcards.variant}: torch.profiler, one variant (log: {log})"
     shell:
-        "{PYTHON} scripts/torch_pass.py --plan {input.plan:q} --workload {wildcards.workload:q}"
-        " --case {wildcards.case:q} --variant {wildcards.variant:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
+        "{PYTHON} scripts/torch_pass.py --plan {input.plan:q} --workload {wildcards.workload:q} --case {wildcards.case:q}"
+        " --variant {wildcards.variant:q} --repeat {params.repeat} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule nsys_pass:
@@ -90,11 +98,12 @@ rule nsys_pass:
         extension=extension,
         plan=CASE_PLAN,
         numerics=f"{CASE}/numerics.json",
+        before=ancient(before("nsys")),
     output:
-        f"{CASE}/nsys/report.nsys-rep",
-        f"{CASE}/nsys/run.json",
+        f"{REPEAT}nsys/report.nsys-rep",
+        f"{REPEAT}nsys/run.json",
     log:
-        f"{LOGS}/nsys_pass/{{workload}}/{{case}}.log",
+        f"{LOGS}/nsys_pass/{{workload}}/{{case}}/{{repeat}}nsys.log",
     retries: 0
     threads: 1
     resources:
@@ -102,8 +111,9 @@ rule nsys_pass:
     params:
         folder=case_folder,
         library=library_option,
+        repeat=repeat,
     message:
         "nsys_pass: {wildcards.workload}/{wildcards.case}: Nsight Systems, all variants (log: {log})"
     shell:
         "{PYTHON} scripts/nsys_pass.py --plan {input.plan:q} --workload {wildcards.workload:q}"
-        " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
+        " --case {wildcards.case:q} --repeat {params.repeat} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"

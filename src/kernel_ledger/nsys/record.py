@@ -38,6 +38,13 @@ def profile_command(nsys: Path, report: Path, command: Sequence[str], *, device:
     ]
 
 
+def control_command(nsys: Path, report: Path, command: Sequence[str], *, device: str) -> list[str]:
+    """The command line of the collision control: nsys around a process that must be alone, from its start."""
+    trace = "--trace=cuda,nvtx" if device == "cuda" else "--trace=nvtx"
+    options = ("--sample=none", "--cpuctxsw=none", "--output", str(report.with_suffix("")))
+    return [str(nsys), "profile", trace, *options, *command]
+
+
 def diagnose_recording(finished: Finished, report: Path, *, device: str) -> list[dict[str, str]]:
     """Warnings (source, text) of a recording that can be used.
 

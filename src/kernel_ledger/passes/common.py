@@ -15,7 +15,7 @@ import torch
 
 from ..errors import ConfigError, MachineError, PassError
 from ..files import write_json
-from ..request import announcements
+from ..request import PROBE, announcements
 from ..workload import Context, Workload, load, source_hash
 from . import cupti
 from .facts import gpu, tf32_state, versions
@@ -110,10 +110,14 @@ def fix_arithmetic(seed: int) -> None:
 
 
 def probe_clean(session: Session) -> dict[str, Any]:
-    """The CUPTI probe of a pass that must be alone.  Raises PassError before anything is measured."""
+    """The CUPTI probe of a pass that must be alone.  Raises PassError before anything is measured.
+
+    What was found then stands in probe.json, which the collision control reads.
+    """
     session.synchronize()
     probe = cupti.probe(session.context.device)
     if probe["result"] == cupti.MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED or probe["injection"]:
+        write_json(session.output / PROBE, probe)
         raise PassError(
             f"another profiler is in the process of this clean {session.request['pass']} pass",
             expected="cuptiSubscribe gives 0, and no injection variable is set",
