@@ -49,4 +49,5 @@ rule all:
 
 
 onstart:
+    refuse_second_run()
     refuse_without_machine()

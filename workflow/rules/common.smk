@@ -8,9 +8,10 @@ from pathlib import Path
 LIBRARY = str(Path(workflow.basedir) / "src")
 sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [LIBRARY, os.environ.get("PYTHONPATH")])))
+os.environ.update(KERNEL_LEDGER_WORKFLOW=str(os.getpid()))  # a rule's script ends with us
 
-from kernel_ledger import machine, repeats
-from kernel_ledger.errors import LedgerError
+from kernel_ledger import folder_lock, machine, repeats
+from kernel_ledger.errors import LedgerError, MachineError
 from kernel_ledger.plan_file import CONTROL
 from kernel_ledger.study import FILES, pass_sources, prepare, script_sources
 
@@ -25,6 +26,13 @@ try:
     STUDY = prepare(config)
 except LedgerError as error:
     stop(error)
+
+# Of the process that the user started, not of those that it starts for jobs.
+FOLDER = folder_lock.claim(Path.cwd()) if workflow.is_main_process else None
+if FOLDER and FOLDER.removed:
+    print("the last run in this folder was killed; the lock that it left is removed", file=sys.stderr)
+if FOLDER and FOLDER.holder:
+    print(f"at work in this folder: {FOLDER.holder}", file=sys.stderr)
 
 PYTHON = shlex.quote(sys.executable)
 DEVICE = STUDY.plan["device"]
@@ -76,6 +84,12 @@ def before(pass_name):
 
 def told(wildcards):
     return STUDY.told(wildcards.workload, wildcards.case)
+
+
+def refuse_second_run():
+    """Before the first job, for two that began at once: only one of them has the folder."""
+    if FOLDER and FOLDER.holder and (other := folder_lock.claim(Path.cwd(), tidy=False).holder):
+        stop(MachineError("another run is at work in this folder", found=other, next_step="wait until it ends"))
 
 
 def refuse_without_machine():
