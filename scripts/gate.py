@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from kernel_ledger.entry import run
-from kernel_ledger.files import read_json, write_text
+from kernel_ledger.files import read_json, require_recorded, write_text
 from kernel_ledger.gate import require_verified
 
 
@@ -13,7 +13,10 @@ def main() -> None:
     parser.add_argument("--verdict", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
-    require_verified(read_json(args.verdict, format=1), args.verdict)
+    args.output.unlink(missing_ok=True)
+    verdict = read_json(args.verdict, format=1)
+    require_recorded(args.verdict.parent, verdict.get("files", {}))
+    require_verified(verdict, args.verdict)
     write_text(args.output, "verified\n")
     print(f"verdict: verified. Read {args.verdict.with_name('summary.md')}")
 

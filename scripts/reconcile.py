@@ -6,7 +6,7 @@ from pathlib import Path
 from kernel_ledger.capture import read_case
 from kernel_ledger.columns import table_schema
 from kernel_ledger.entry import run
-from kernel_ledger.files import write_json
+from kernel_ledger.files import sha256, write_json
 from kernel_ledger.plan_file import read_plan
 from kernel_ledger.reconcile import reconcile_case, write_table
 from kernel_ledger.reconcile.withhold import withhold
@@ -28,9 +28,12 @@ def main() -> None:
     for (_, rows), (_, outcomes) in zip(cases, examined, strict=True):
         withhold(rows, outcomes)
     rows = [row | {"run": args.output.name} for _, rows in cases for row in rows]
+    verdict = args.output / "verdict.json"
+    verdict.unlink(missing_ok=True)  # it must not vouch for a table that comes after it
     write_table(rows, args.output / "results.csv")
     write_json(args.output / "results.schema.json", table_schema())
-    write_json(args.output / "verdict.json", judge(plan, examined))
+    files = {name: sha256(args.output / name) for name in ("results.csv", "results.schema.json")}
+    write_json(verdict, judge(plan, examined) | {"files": files})
 
 
 run(main)

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .errors import MachineError
+from .liveness import lives
 
 POLL_S = 0.5
 REMIND_S = 30.0
@@ -115,16 +116,6 @@ def describe_holder(descriptor: int) -> str:
         return "a process that has not yet said who it is"
     command, run, since = (facts.get(key, "?") for key in ("command", "run", "since"))
     text = f"pid {pid} ({command}, run {run}) since {since}"
-    if not _lives(pid):
+    if not lives(pid):
         text += "; that process is gone, a child of it still measures"
     return text
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # of another user
-        return True
-    return True

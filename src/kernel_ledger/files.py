@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from .errors import EvidenceError
+from .liveness import lives
 
 CHUNK = 1 << 20
 
@@ -31,8 +34,11 @@ def publish(temporary: Path, final: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all (UTF-8, newlines as given)."""
+    """Write a text file whole or not at all (UTF-8, newlines as given); what killed writers of it left goes."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f".{escape(path.name)}.*.partial"):
+        if (pid := left.name.split(".")[-2]).isdigit() and not lives(int(pid)):
+            left.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     temporary.write_bytes(text.encode())
     publish(temporary, path)
@@ -41,6 +47,18 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON (indented, keys in the order given; NaN and Infinity are refused)."""
     write_text(path, json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def require_recorded(folder: Path, recorded: Mapping[str, str]) -> None:
+    """Raise EvidenceError unless each of these files (name -> SHA-256) is as it was recorded."""
+    for name, digest in recorded.items():
+        if not (folder / name).is_file() or sha256(folder / name) != digest:
+            raise EvidenceError(
+                "this file is missing, or not the one that was judged",
+                where=folder / name,
+                expected=f"SHA-256 {digest}",
+                next_step="run snakemake again, so that the table and its verdict are made anew",
+            )
 
 
 def read_json(path: Path, *, format: int | None = None) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .files import publish
+from .liveness import lives
 
 NAME = re.compile(r"\.(?:partial|old)-(?P<label>.+)-(?P<pid>\d+)")
 
@@ -34,20 +35,9 @@ def remove_leftovers(beside: Path, label: str) -> None:
     """Remove folders of this label whose process is gone (or was an earlier one with our number)."""
     for folder in beside.iterdir():
         match = NAME.fullmatch(folder.name)
-        if match and match["label"] == label and not _is_another_living(int(match["pid"])):
+        owner = int(match["pid"]) if match and match["label"] == label else None
+        if owner is not None and (owner == os.getpid() or not lives(owner)):
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_another_living(pid: int) -> bool:
-    if pid == os.getpid():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # of another user
-        return True
-    return True
 
 
 def publish_folder(partial: Path, final: Path) -> None:

@@ -48,6 +48,7 @@ def export(
     report = folder / REPORT
     if not report.is_file():
         raise EvidenceError("there is no recording to export", where=report, next_step=AGAIN)
+    (folder / RECORD).unlink(missing_ok=True)  # it must not vouch for files that come after it
     warnings = _version_warnings(nsys, recorder_version)
     for left in folder.glob(f"{PREFIX}*"):  # of an export that was killed
         shutil.rmtree(left)
@@ -89,6 +90,7 @@ def export(
 
 def export_nothing(folder: Path, reason: str) -> None:
     """The files of an export where there was no nsys pass: empty, and the reason in export.json."""
+    (folder / RECORD).unlink(missing_ok=True)
     for name in (SQLITE, *(r.csv for r in REPORTS)):
         write_text(folder / name, "")
     write_text(folder / LOG, f"not exported: {reason}\n")
