@@ -54,12 +54,12 @@ def test_the_record_says_what_the_library_was_built_from(cpu_library):
 def test_a_lock_left_by_a_killed_build_is_named_and_does_not_hang(cpu_library, tmp_path):
     folder = tmp_path / "cpu"
     shutil.copytree(cpu_library.parent, folder)
-    (folder / "lock").touch()
+    (folder / "objects" / "lock").touch()
     done = run_build(folder / "kernels.so", "--device", "cpu")
     assert done.returncode == 0, done.stderr
-    assert f"{folder / 'lock'}: left behind by a build that was killed; removed" in done.stderr
+    assert f"{folder / 'objects' / 'lock'}: left behind by a build that was killed; removed" in done.stderr
     record = json.loads((folder / "build.json").read_text())
-    assert len(record["warnings"]) == 1 and not (folder / "lock").exists()
+    assert len(record["warnings"]) == 1 and not (folder / "objects" / "lock").exists()
 
 
 def test_a_second_build_in_the_same_folder_names_the_first(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import sys
 import sysconfig
 import time
@@ -16,12 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import files, toolchain
+from . import entry, files, process, toolchain
 from .errors import MachineError
 
 FORMAT = 1  # of build.json
 HOST_FLAGS = ["-O3", "-ffp-contract=off"]  # off: see chain.h
 DEVICE_FLAGS = ["-O3"]
+TIMEOUT_S = 3600
 
 
 def build(
@@ -30,12 +32,19 @@ def build(
     """Build ``output`` (*.so, in a folder of its own) for "cuda" or "cpu"; write build.json beside it.
 
     ``architectures``: such as ["9.0"]; none means those of the GPUs present.  Returns what build.json holds.
-    Raises MachineError for each thing that this machine lacks, and when a source does not compile.
+    Raises MachineError for each thing that this machine lacks, and when a source does not compile.  Run it
+    through :func:`build_guarded`: torch starts compilers that would outlive a killed process.
     """
     started = time.monotonic()
-    with sole_builder(output.parent) as warnings:
+    objects = output.parent / "objects"
+    recorded = output.with_name("build.json")
+    with sole_builder(objects) as warnings:
         plan = _plan(device, architectures, sources)
-        _compile(plan, output)
+        built = _compile(plan, objects / output.name)
+        recorded.unlink(missing_ok=True)  # it must not vouch for a library that comes after it
+        partial = objects / f"{output.name}.partial"
+        shutil.copyfile(built, partial)
+        files.publish(partial, output)  # never half linked, never changed under a process that has loaded it
     record = {
         "format": FORMAT,
         "device": device,
@@ -47,8 +56,14 @@ def build(
         "sources": {path.name: files.sha256(path) for path in sorted(sources.iterdir()) if path.is_file()},
         "library_sha256": files.sha256(output),
     }
-    files.write_json(output.with_name("build.json"), record)
+    files.write_json(recorded, record)
     return record
+
+
+def build_guarded(device: str, architectures: Sequence[str], output: Path) -> int:
+    """:func:`build` in a process of its own, with its compilers killed whenever this one ends; exit status."""
+    command = [sys.executable, "-m", __spec__.name, device, str(output), *architectures]
+    return process.run(command, environment=os.environ, timeout_s=TIMEOUT_S, echo=True).exit_status
 
 
 @contextmanager
@@ -126,7 +141,8 @@ def _architectures_present(torch: Any) -> list[str]:
     return [f"{major}.{minor}" for major, minor in sorted(capabilities)]
 
 
-def _compile(plan: dict[str, Any], output: Path) -> None:
+def _compile(plan: dict[str, Any], output: Path) -> Path:
+    """Link ``output`` in the folder of the objects; its path."""
     # torch calls `ninja` by name, and reads CUDA_HOME when the module is imported
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", ""), str(plan["ninja"].parent)])
     if plan["toolkit"]:
@@ -151,3 +167,14 @@ def _compile(plan: dict[str, Any], output: Path) -> None:
             found="\n".join(str(error).splitlines()[-25:]),
             next_step=f"`ninja -v -C {output.parent}` shows the whole output",
         ) from error
+    return output
+
+
+def main() -> None:
+    device, output, *architectures = sys.argv[1:]
+    record = build(device, architectures, Path(output))
+    print(f"{output}: built in {record['seconds']:.1f} s")
+
+
+if __name__ == "__main__":
+    entry.run(main)

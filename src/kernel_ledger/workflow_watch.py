@@ -5,6 +5,7 @@ Between the two stands a shell that outlives Snakemake, so that a parent's death
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -34,8 +35,6 @@ def start(environ: Mapping[str, str]) -> None:
 
 def _wait(workflow: int, text: str) -> None:
     select.select([workflow], [], [])
-    try:
+    with contextlib.suppress(OSError):  # the terminal may be gone, too
         print(f"error: the snakemake (process {text}) that started this is gone", file=sys.stderr, flush=True)
-    except OSError:  # so is the terminal
-        pass
     os.kill(os.getpid(), signal.SIGTERM)
