@@ -73,7 +73,7 @@ def launch(job: Job) -> None:
     """Run a pass to its end.  Raises a LedgerError, and then leaves the results as they were."""
     plan = read_json(job.plan_path, format=1)
     entry = plan_case(plan, job.workload, job.case)
-    with partial_folder(job.output, job.label) as partial:
+    with process.terminating_raises(), partial_folder(job.output, job.label) as partial:
         variants = entry["variants"] if job.variant is None else [job.variant]
         request = build_request(
             plan, entry, job.pass_name, variants=variants, library=job.library, output=partial
