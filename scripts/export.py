@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from kernel_ledger.entry import run
-from kernel_ledger.environment import allowed
+from kernel_ledger.environment import allowed, secrets
 from kernel_ledger.files import read_json
 from kernel_ledger.nsys.export import export, export_nothing
 from kernel_ledger.nsys.find import find
@@ -31,6 +31,8 @@ def main() -> None:
         recorder_version=recorded["versions"]["nsys"],
         environment=allowed(os.environ),
         timeout_s=plan["timeout_s"],
+        secrets=secrets(os.environ, plan),
+        allowed_names=plan["environment"],
     )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+from .credentials import Needle, looks_like_credential, needles
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[1]
 
@@ -60,3 +64,19 @@ def withheld(environ: Mapping[str, str], extra: Iterable[str] = ()) -> dict[str,
     """Name and value of every variable that :func:`allowed` keeps back, for the search after export."""
     passed = {*ALLOWED, *extra, "PYTHONPATH"}
     return {name: value for name, value in environ.items() if name not in passed}
+
+
+def secrets(environ: Mapping[str, str], plan: Mapping[str, Any]) -> list[Needle]:
+    """What no file of a run may hold: the withheld values that are not trivial."""
+    extra = plan["environment"]
+    return needles(withheld(environ, extra), allowed(environ, extra), [json.dumps(plan)])
+
+
+def exposed(environ: Mapping[str, str], extra: Iterable[str]) -> list[dict[str, str]]:
+    """A warning (source, text) for each name that the configuration lets through and that looks like a credential."""
+    return [
+        {"source": "environment", "text": f"{name} looks like a credential, and `environment:` in config.yaml lets it"
+         " through: report.nsys-rep holds its value; do not share it"}
+        for name in extra
+        if name in environ and looks_like_credential(name)
+    ]  # fmt: skip

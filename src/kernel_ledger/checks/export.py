@@ -43,7 +43,7 @@ def leaked(case: CaseEvidence) -> list[str]:
     }
     known = {(leak.variable, leak.file) for leak in found}
     named = leaks.search(case.folder, allowed=(case.export or {}).get("environment", ()))
-    texts = [str(leak) for leak in sorted(found | {n for n in named if (n.variable, n.file) not in known})]
+    texts = leaks.sentences(found | {n for n in named if (n.variable, n.file) not in known})
     return [*shorten(texts), leaks.ADVICE] if texts else []
 
 

@@ -47,12 +47,13 @@ def connect(path: Path) -> sqlite3.Connection:
 def all_text(path: Path) -> Iterator[tuple[str, str, str]]:
     """(table, column, text) of every text value in a database: what a search for secrets looks through."""
     with closing(connect(path)) as connection:
+        connection.text_factory = lambda text: text.decode(errors="surrogateescape")  # environments are bytes
         reader = Reader(connection, path)
         for table in sorted(reader.columns):
             for row in reader.rows(table):
                 for column, value in row.items():
                     if isinstance(value, bytes):
-                        value = value.decode(errors="replace")
+                        value = value.decode(errors="surrogateescape")
                     if isinstance(value, str):
                         yield table, column, value
 

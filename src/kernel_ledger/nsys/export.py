@@ -10,12 +10,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .. import process
+from .. import leaks, process
+from ..credentials import Needle
 from ..errors import EvidenceError, MachineError
 from ..files import publish, sha256, write_json, write_text
 from .database import read_sqlite
@@ -38,11 +39,15 @@ def export(
     recorder_version: str | None,
     environment: Mapping[str, str],
     timeout_s: float,
+    secrets: Sequence[Needle] = (),
+    allowed_names: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Export ``folder``/report.nsys-rep into ``folder``; returns what export.json then holds.
 
     A CSV that fails is recorded with its reason and does not stop the others.  ``recorder_version``: what
-    `nsys --version` said in the nsys pass.  Raises MachineError for an nsys older than that, EvidenceError
+    `nsys --version` said in the nsys pass.  ``secrets``: what must not stand in any file of ``folder``;
+    ``allowed_names``: variables that the configuration lets through.  What is found becomes ``leaks`` and a
+    loud warning; the files stay.  Raises MachineError for an nsys older than that, EvidenceError
     where the recording cannot be read.
     """
     report = folder / REPORT
@@ -84,6 +89,9 @@ def export(
         raise
     finally:
         shutil.rmtree(work)
+    found = leaks.search(folder, secrets, allowed_names)
+    leaks.warn(folder, found)
+    record |= {"leaks": leaks.as_json(found), "environment": list(allowed_names)}
     write_json(folder / RECORD, record)
     return record
 
