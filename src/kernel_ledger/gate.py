@@ -35,4 +35,5 @@ def require_verified(verdict: Mapping[str, Any], where: Path) -> None:
 
 def short(reason: str | None) -> str:
     """A reason on one line of a terminal or two; verdict.json has the whole of it."""
-    return textwrap.shorten(reason or "no reason given", REASON_CHARACTERS, placeholder=" […]")
+    printable = "".join(c if c.isprintable() else " " for c in reason or "no reason given")
+    return textwrap.shorten(printable, REASON_CHARACTERS, placeholder=" […]")

@@ -31,10 +31,14 @@ def quotient(above: float | None, below: float | None) -> float | None:
     return above / below if above and below else None
 
 
+def on_one_line(value: str) -> str:
+    """Text without line breaks and without characters that steer a terminal or turn the writing direction."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(value.split()))
+
+
 def text(value: str) -> str:
     """Text from a capture made inert in Markdown and HTML, on one line."""
-    flat = " ".join(value.split())
-    escaped = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = on_one_line(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     for character in "\\`*_[]|":
         escaped = escaped.replace(character, "\\" + character)
     return escaped
@@ -42,7 +46,8 @@ def text(value: str) -> str:
 
 def code(value: str) -> str:
     """A name as inline code: nothing in it is markup, and a cell's bar is not the table's."""
-    return "`" + " ".join(value.split()).replace("`", "'").replace("|", "\\|") + "`"
+    inert = on_one_line(value).replace("`", "'").replace("\\|", "\\ |")  # a bar after a backslash would end the cell
+    return "`" + inert.replace("|", "\\|") + "`"
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
