@@ -6,7 +6,7 @@ A file that cannot be read becomes a Finding for the check it concerns; it never
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,10 +16,24 @@ from .errors import EvidenceError
 from .evidence import Book, Finding, Statistics
 from .files import read_json, sha256
 from .nsys import book as nsys_book
-from .plan_file import Plan, PlannedCase
+from .plan_file import CONTROL, Plan, PlannedCase
+from .repeats import PREFIX, folder
 
 Value = TypeVar("Value")
 LEFT_OUT = "the plan leaves it out, as where device=cpu finds no nsys; install Nsight Systems and run again"
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """What evidence that was pooled over repeats knows of them.
+
+    ``differences``: (variant, level, name) -> each repeat's difference of medians in %, where all have one.
+    ``choices``: variant -> which kernels ran in some repeats only, as a sentence.
+    """
+
+    repeats: tuple[CaseEvidence, ...]
+    differences: Mapping[tuple[str, str, str], tuple[float, ...]]
+    choices: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -30,6 +44,7 @@ class CaseEvidence:
     ``kernel_stats``: (range, symbol) -> the row of cuda_gpu_kern_sum_by_range.csv; ``ranges``: range ->
     its rows of nvtx_sum.csv and nvtx_gpu_proj_sum.csv.  ``totals``: of the other two kernel summaries, by
     file and range: (kernels, ns in all).  ``hashes``: file -> SHA-256 as it is on disk now.
+    ``further``: the same of the other repeats; ``control``: the run's collision_control.json.
     """
 
     plan: PlannedCase
@@ -47,10 +62,21 @@ class CaseEvidence:
     findings: tuple[Finding, ...]
     hashes: Mapping[str, str]
     passes: tuple[str, ...]
+    repeat: int = 1
+    further: tuple[CaseEvidence, ...] = ()
+    control: dict[str, Any] | None = None
+    pooled: Pooled | None = None
+
+    @property
+    def repeats(self) -> tuple[CaseEvidence, ...]:
+        """The evidence of each of measure.repeats, the first included."""
+        return (self, *self.further)
 
     def source(self, name: str) -> str:
-        """``file@hash`` of a file of this capture, for the table's source columns."""
-        return f"{name}@{self.hashes[name][:12]}" if name in self.hashes else ""
+        """``file@hash`` of a file of this capture, for the table's source columns; of every repeat, if pooled."""
+        if self.pooled:
+            return "; ".join(filter(None, (part.source(name) for part in self.pooled.repeats)))
+        return f"{folder(self.repeat)}{name}@{self.hashes[name][:12]}" if name in self.hashes else ""
 
     @property
     def nsys_absent(self) -> str | None:
@@ -76,12 +102,31 @@ class Reader:
             return None
 
     def json(self, name: str, check: str = "freshness") -> dict[str, Any] | None:
-        return self.attempt(check, name, lambda path: read_json(path, format=1))
+        return self.attempt(check, name, read_record)
 
 
 def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
-    """Read everything in ``captures/<workload>/<case>``."""
-    folder = captures / case.workload / case.case
+    """Read everything in ``captures/<workload>/<case>``, and the control of the whole run."""
+    place, above = captures / case.workload / case.case, Reader(captures)
+    control = above.attempt(CONTROL, CONTROL, read_record) if plan.collision_control else None
+    numerics = Reader(place)
+    measured = numerics.json("numerics.json", "numerics")
+    first, *further = (
+        read_repeat(plan, case, place / folder(repeat), repeat, measured)
+        for repeat in range(1, plan.repeats + 1)
+    )
+    found = (*first.findings, *numerics.findings, *above.findings)
+    return replace(first, findings=found, further=tuple(further), control=control)
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    return read_json(path, format=1)
+
+
+def read_repeat(
+    plan: Plan, case: PlannedCase, folder: Path, repeat: int, numerics: dict[str, Any] | None
+) -> CaseEvidence:
+    """Read everything in the folder of one repeat.  ``numerics``: of the case; it is not repeated."""
     reader = Reader(folder)
     announced = {case.range_name(v) for v in case.variants}
     names = {
@@ -117,7 +162,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         device=plan.device,
         folder=folder,
         records=records,
-        numerics=reader.json("numerics.json", "numerics"),
+        numerics=numerics,
         timing=reader.json("timing.json"),
         export=export,
         torch=books,
@@ -128,6 +173,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         findings=tuple(reader.findings),
         hashes=hashes(folder),
         passes=plan.passes,
+        repeat=repeat,
     )
 
 
@@ -146,5 +192,6 @@ def lost(
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file of a capture, by its path within the folder."""
-    return {str(p.relative_to(folder)): sha256(p) for p in sorted(folder.rglob("*")) if p.is_file()}
+    """SHA-256 of every file of a capture, by its path within the folder; those of further repeats are theirs."""
+    files = [p.relative_to(folder) for p in sorted(folder.rglob("*")) if p.is_file()]
+    return {str(p): sha256(folder / p) for p in files if not p.parts[0].startswith(PREFIX)}

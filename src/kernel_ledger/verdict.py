@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import normpath
 
 from .capture import CaseEvidence
 from .checks import CHECKS
 from .checks.outcome import FAIL, NOT_APPLICABLE, PASS, UNKNOWN, Outcome
 from .plan_file import Plan
+from .reconcile.case import pooled, rows_of
+from .repeats import folder
 
 FORMAT = 1  # 1: first
+POOLED = "agreement"
+SHARED = ("numerics.json",)  # of the case, not of a repeat
 WORST_FIRST = (FAIL, UNKNOWN, PASS, NOT_APPLICABLE)
 
 
 def examine(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outcome]:
-    """What every check says of one case."""
-    return {name: check(plan, case, rows) for name, check in CHECKS.items()}
+    """What every check says of one case.
+
+    With repeats, each is examined as a capture of its own, by its own rows; ``agreement`` weighs them all.
+    """
+    if not case.further:
+        return {name: check(plan, case, rows) for name, check in CHECKS.items()}
+    each = [(repeat, rows_of(plan, repeat)) for repeat in case.repeats]
+    found = {
+        name: merged([(part, check(plan, part, own)) for part, own in each]) for name, check in CHECKS.items()
+    }
+    return found | {POOLED: CHECKS[POOLED](plan, pooled(plan, case), rows)}
+
+
+def merged(outcomes: Sequence[tuple[CaseEvidence, Outcome]]) -> Outcome:
+    """What a check says of all repeats: the worst of them, each repeat's reason under its number."""
+    status = worst([outcome for _, outcome in outcomes])
+    bad = [(part, outcome) for part, outcome in outcomes if outcome.status == status]
+    spoils = [o.spoils for _, o in bad]
+    return Outcome(
+        status,
+        "; ".join(f"repeat {part.repeat}: {o.reason}" for part, o in bad if o.reason)
+        if len({o.reason for _, o in bad}) > 1 or len(bad) < len(outcomes)
+        else bad[0][1].reason,
+        "; ".join(dict.fromkeys(str(o.measured) for _, o in outcomes if o.measured is not None)) or None,
+        outcomes[0][1].limit,
+        tuple(f if f in SHARED else f"{folder(part.repeat)}{f}" for part, o in outcomes for f in o.evidence),
+        None if None in spoils else frozenset().union(*spoils),
+    )
 
 
 def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str, Outcome]]]) -> dict:
@@ -41,7 +72,9 @@ def combined(name: str, plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str
         "measured": {case.plan.label: o.measured for case, o in outcomes if o.measured is not None} or None,
         "limit": next((o.limit for _, o in outcomes if o.limit is not None), None),
         "reason": "; ".join(dict.fromkeys(reasons)) or None,
-        "evidence": sorted({f"{case.plan.label}/{file}" for case, o in outcomes for file in o.evidence}),
+        "evidence": sorted(
+            {normpath(f"{case.plan.label}/{file}") for case, o in outcomes for file in o.evidence}
+        ),
     }
 
 

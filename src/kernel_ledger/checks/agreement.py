@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..capture import CaseEvidence
 from ..plan_file import Plan
+from ..reconcile.balance import WIDEST_PCT, odd_repeats
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, shorten
 
 NEXT = "see the row's reason and the check clocks; measure again with the GPU alone and its clocks steady"
@@ -24,10 +25,20 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         if differences[-1] > row["tolerance_pct"]:
             text = f"differs by {row['difference_pct']} %, more than {row['tolerance_pct']} %"
             far.append(f"{row['variant']}: {row['name']} {text}")
-    parts.wrong, parts.gaps = shorten(far), shorten(parts.gaps)
+        far += [f"{row['variant']}: {row['name']} {text}" for text in odd(case, row)]
+    chosen = list(case.pooled.choices.values()) if case.pooled else []
+    parts.wrong, parts.gaps = [*shorten(far), *shorten(chosen)], shorten(parts.gaps)
     if not differences and not parts.gaps:
         parts.gaps.append("there is no matched kernel")
     measured = f"at most {max(differences)} % over {len(differences)} kinds" if differences else None
     limits = plan.limits
     limit = f"{limits.agreement_pct} % (+{limits.short_kernel_extra_ns} ns under {limits.short_kernel_ns} ns)"
+    if case.pooled:
+        limit += f", up to {WIDEST_PCT:g} % where {len(case.pooled.repeats)} repeats spread so far"
     return parts.outcome(measured, limit)
+
+
+def odd(case: CaseEvidence, row: dict) -> list[str]:
+    """Repeats that are too far off on their own."""
+    key = (row["variant"], row["level"], row["name"])
+    return odd_repeats(case.pooled.differences.get(key, ()), row["tolerance_pct"]) if case.pooled else []

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import stdev
 
 from ..evidence import Statistics
 from ..plan_file import Limits
 
+STANDARD_ERRORS = 3
+WIDEST_PCT = 5.0
 
-def tolerance_pct(median_ns: float, limits: Limits) -> float:
-    """Greatest difference in percent that still balances, for a median duration in ns."""
-    if median_ns >= limits.short_kernel_ns:
-        return limits.agreement_pct
-    return round(limits.agreement_pct + 100 * limits.short_kernel_extra_ns / median_ns, 4)
+
+def tolerance_pct(median_ns: float, limits: Limits, repeats: Sequence[float] = ()) -> float:
+    """Greatest difference in percent that still balances, for a median duration in ns.
+
+    ``repeats``: the difference of the medians in each repeat, in %.  What two books of the same work differ by is
+    a systematic part, which ``agreement_pct`` and the absolute term of short kernels allow for, and chance, which
+    only repeats show: the mean of k paired differences has the standard error stdev / sqrt(k), and three of them
+    are allowed.  Pairs are taken within a repeat, because a drift from repeat to repeat meets both books.  The
+    spread never allows more than WIDEST_PCT, and it never narrows the tolerance: a few repeats that happen to
+    agree do not disprove the systematic part.
+    """
+    least = limits.agreement_pct
+    if median_ns < limits.short_kernel_ns:
+        least = round(limits.agreement_pct + 100 * limits.short_kernel_extra_ns / median_ns, 4)
+    if len(repeats) < 2:
+        return least
+    chance = STANDARD_ERRORS * stdev(repeats) / sqrt(len(repeats))
+    return max(least, round(min(chance, WIDEST_PCT), 4))
+
+
+def odd_repeats(repeats: Sequence[float], limit_pct: float) -> list[str]:
+    """Repeats that no spread excuses, each as a sentence: pooled medians would hide one that is far off."""
+    most = max(limit_pct, WIDEST_PCT)
+    return [
+        f"in repeat {number} alone the medians differ by {difference} %, more than {most:g} %"
+        for number, difference in enumerate(repeats, 1)
+        if abs(difference) > most
+    ]
 
 
 @dataclass(frozen=True)
 class Balance:
-    """``difference_pct`` and ``tolerance_pct`` are None where one side has no duration."""
+    """``difference_pct`` and ``tolerance_pct`` are None where one side has no duration.  ``reasons``: what is
+    wrong; of a row that balances, why its tolerance is a wider one."""
 
     status: str
     reasons: tuple[str, ...]
@@ -38,9 +67,14 @@ def compare_counts(torch: int, nsys: int, expected: int | None, iterations: int)
 
 
 def balance(
-    torch: Statistics | None, nsys: Statistics | None, expected: int | None, iterations: int, limits: Limits
+    torch: Statistics | None,
+    nsys: Statistics | None,
+    expected: int | None,
+    iterations: int,
+    limits: Limits,
+    repeats: Sequence[float] = (),
 ) -> Balance:
-    """Weigh the durations of one row from two readable books."""
+    """Weigh the durations of one row from two readable books.  ``repeats``: as for ``tolerance_pct``."""
     if torch is None and nsys is None:
         return Balance("disagree", (f"the program announced {expected} launches; neither book has one",))
     if torch is None:
@@ -56,7 +90,11 @@ def balance(
     if min(torch.least, nsys.least) <= 0:
         return Balance("disagree", (*wrong, "a duration of zero or less is no measurement"))
     difference = round(100 * (torch.median - nsys.median) / nsys.median, 4)
-    limit = tolerance_pct(min(torch.median, nsys.median), limits)
+    least = tolerance_pct(min(torch.median, nsys.median), limits)
+    limit = tolerance_pct(min(torch.median, nsys.median), limits, repeats)
     if abs(difference) > limit:
         wrong.append(f"medians differ by {difference} %, more than {limit} %")
-    return Balance("disagree" if wrong else "verified", tuple(wrong), difference, limit)
+    wrong += odd_repeats(repeats, limit)
+    spread = f"the tolerance is {limit} %, not {least} %: {STANDARD_ERRORS} standard errors of {len(repeats)} repeats"
+    reasons = [*wrong, *([spread] if limit > least else [])]
+    return Balance("disagree" if wrong else "verified", tuple(reasons), difference, limit)

@@ -7,15 +7,29 @@ from ..columns import LEVELS
 from ..plan_file import Plan
 from ..traffic import enter_traffic
 from .calls import block_row, chain_row
+from .choices import tell_choices
 from .groups import group
 from .operations import alone_by_name, operation_row, unseen_rows
 from .operators import operator_rows
+from .pool import pool
 from .ranges import range_row
 from .rows import Row
 
 
 def reconcile_case(plan: Plan, case: CaseEvidence) -> list[Row]:
-    """The evidence of one case -> its rows of the result table.
+    """The evidence of one case -> its rows of the result table; repeats are pooled."""
+    if not case.further:
+        return rows_of(plan, case)
+    return rows_of(plan.of_all_repeats(), pooled(plan, case))
+
+
+def pooled(plan: Plan, case: CaseEvidence) -> CaseEvidence:
+    """All repeats of a case as one; each is reconciled on its own first, and its differences are kept."""
+    return pool(case, [rows_of(plan, repeat) for repeat in case.repeats])
+
+
+def rows_of(plan: Plan, case: CaseEvidence) -> list[Row]:
+    """The rows of one repeat, or of pooled ones.
 
     Every GPU operation of either book is counted in exactly one row of the levels kernel and memory.
     """
@@ -31,6 +45,7 @@ def reconcile_case(plan: Plan, case: CaseEvidence) -> list[Row]:
     alone = alone_by_name(groups)
     rows += [operation_row(case, g, id(g) in alone, iterations, limits) for g in groups]
     rows += unseen_rows(case, groups, iterations, limits)
+    tell_choices(case, groups, rows)
     enter_traffic(case, rows)
     order = {v: i for i, v in enumerate(case.plan.variants)}
     return sorted(rows, key=lambda row: sort_key(row, order))

@@ -57,7 +57,8 @@ def missing_books(case: CaseEvidence, variant: str) -> dict[str, str]:
 
 
 def why(case: CaseEvidence, prefix: str) -> str:
-    texts = [f.text for f in case.findings if f.file.startswith(prefix)]
+    parts = case.pooled.repeats if case.pooled else (case,)
+    texts = [f.text for part in parts for f in part.findings if f.file.startswith(prefix)]
     return texts[0] if texts else "its file is missing"
 
 
@@ -79,7 +80,10 @@ def settle(
         row["status"] = "unknown"
         say(row, [*missing.values(), *unknown])
         return
-    result = balance(torch, nsys, row["expected_count"], row["iterations"] or 0, limits)
+    repeats = (
+        case.pooled.differences.get((row["variant"], row["level"], row["name"]), ()) if case.pooled else ()
+    )
+    result = balance(torch, nsys, row["expected_count"], row["iterations"] or 0, limits, repeats)
     row["status"], row["difference_pct"], row["tolerance_pct"] = (
         result.status,
         result.difference_pct,

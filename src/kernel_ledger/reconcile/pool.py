@@ -1,0 +1,105 @@
+"""Repeats of a case as one: the launches of all of them in one book, the calls numbered on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+from ..capture import CaseEvidence, Pooled
+from ..evidence import Book
+from ..nsys.book import RangeRow
+from ..repeats import folder
+from .choices import between_repeats
+from .rows import Row
+
+
+def pool(case: CaseEvidence, rows: Sequence[Sequence[Row]]) -> CaseEvidence:
+    """The evidence of all repeats as if one pass had recorded it; ``rows``: the rows of each.
+
+    A book that one repeat lacks, the pooled evidence lacks.  nsys's statistics are computed from the records of
+    all its reports, since no CSV speaks of more than one.
+    """
+    repeats = case.repeats
+    choices = {v: text for v in case.plan.variants if (text := between_repeats(v, rows))}
+    torch = {
+        variant: join([part.torch[variant] for part in repeats])
+        for variant in case.plan.variants
+        if all(variant in part.torch for part in repeats)
+    }
+    nsys = join([part.nsys for part in repeats]) if all(part.nsys for part in repeats) else None
+    return replace(
+        case,
+        records={
+            f"{folder(part.repeat)}{key}": record for part in repeats for key, record in part.records.items()
+        },
+        timing=pooled_timing([part.timing for part in repeats]),
+        torch=torch,
+        nsys=nsys,
+        kernel_stats={},
+        ranges=ranges(nsys) if nsys else {},
+        further=(),
+        pooled=Pooled(repeats, differences(rows), choices),
+    )
+
+
+def join(books: Sequence[Book]) -> Book:
+    """Several processes' books as one: calls keep apart, because their numbers go on from book to book."""
+    ops, ranges, findings, before = [], [], [], 0
+    for book in books:
+        ops += [
+            op if op.iteration is None else replace(op, iteration=op.iteration + before) for op in book.ops
+        ]
+        ranges, findings = [*ranges, *book.ranges], [*findings, *book.findings]
+        before += len(book.ranges)
+    lost = sum(book.launches_without_kernel for book in books)
+    return replace(
+        books[0],
+        ops=tuple(ops),
+        ranges=tuple(ranges),
+        findings=tuple(findings),
+        launches_without_kernel=lost,
+    )
+
+
+def ranges(book: Book) -> dict[str, RangeRow]:
+    """Range -> instances, median host time and median GPU span in ns, from the records themselves."""
+    hosts: dict[str, list[int]] = {}
+    for instance in book.ranges:
+        hosts.setdefault(instance.name, []).append(instance.end - instance.start)
+    calls: dict[str, dict[int, list[Any]]] = {}
+    for op in book.ops:
+        if op.range is not None:
+            calls.setdefault(op.range, {}).setdefault(op.iteration, []).append(op)
+    spans = {
+        name: [max(op.end for op in ops) - min(op.start for op in ops) for ops in by_call.values()]
+        for name, by_call in calls.items()
+    }
+    return {
+        name: RangeRow(len(times), median(times), median(spans[name]) if name in spans else None)
+        for name, times in hosts.items()
+    }
+
+
+def pooled_timing(timings: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """timing.json with the samples of all repeats; None where one of them cannot be read."""
+    if not all(timings):
+        return None
+    variants = {}
+    for variant, entry in timings[0]["variants"].items():
+        samples = [t["variants"].get(variant, {}).get("samples_ns", []) for t in timings]
+        variants[variant] = {**entry, "samples_ns": sum(samples, []) if all(samples) else []}
+    return {**timings[0], "variants": variants}
+
+
+def differences(repeats: Sequence[Sequence[Row]]) -> dict[tuple[str, str, str], tuple[float, ...]]:
+    """(variant, level, name) -> the difference of the medians in each repeat, in %; only where all have one."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for rows in repeats:
+        for row in rows:
+            if row["difference_pct"] is not None:
+                found.setdefault((row["variant"], row["level"], row["name"]), []).append(
+                    row["difference_pct"]
+                )
+    return {key: tuple(values) for key, values in found.items() if len(values) == len(repeats)}
