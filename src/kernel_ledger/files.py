@@ -33,15 +33,20 @@ def publish(temporary: Path, final: Path) -> None:
     os.replace(temporary, final)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all (UTF-8, newlines as given); what killed writers of it left goes."""
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; what killed writers of it left goes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for left in path.parent.glob(f".{escape(path.name)}.*.partial"):
         if (pid := left.name.split(".")[-2]).isdigit() and not lives(int(pid)):
             left.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    temporary.write_bytes(text.encode())
+    temporary.write_bytes(content)
     publish(temporary, path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all (UTF-8, newlines as given)."""
+    write_bytes(path, text.encode())
 
 
 def write_json(path: Path, value: Any) -> None:
