@@ -42,8 +42,16 @@ class Bench:
         self.captures = None
         self.given = ["--plan", self.plan, "--workload", "tiny", "--case", case, "--output", self.case]
 
-    def seed(self, seed):
-        change_plan(self.plan, seed=seed)
+    def vary(self, script, number):
+        """Make the next result differ from the older one, so that a mixture of both shows."""
+        if script in PASSES:
+            change_plan(self.plan, seed=100 + number)
+        elif script == "reconcile":
+            plan = self.captures / "plan.json"
+            tolerance = json.loads(plan.read_text())["tolerance"]
+            change_plan(plan, tolerance=tolerance | {"agreement_pct": 1 + number / 1000})
+        elif script == "export" and (self.case / "nsys" / "export.json").exists():
+            age(self.case / "nsys")
 
     def arguments(self, script):
         if script in PASSES:
@@ -100,6 +108,15 @@ class Bench:
 
     def assert_all_dead(self):
         assert wait_until(lambda: not self.survivors(), SOON_S), f"still there: {self.survivors()}"
+
+
+def age(nsys):
+    """Turn an export into an older one that is whole as well: each CSV one line longer."""
+    record = json.loads((nsys / "export.json").read_text())
+    for name, report in record["reports"].items():
+        (nsys / name).write_bytes((nsys / name).read_bytes() + b"\n")
+        report["sha256"] = sha256(nsys / name)
+    (nsys / "export.json").write_text(json.dumps(record))
 
 
 def send(process, number):
