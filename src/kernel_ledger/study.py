@@ -25,7 +25,7 @@ from .sources import imported_sources
 # What the passes of a case are told.  A change of anything else, such as a tolerance, leaves captures valid.
 TOLD = ("device", "seed", "environment", "warmup", "iterations", "timeout_s", "timing", "torch", "nsys")
 TOLD_OF_TOLERANCE = ("rtol", "atol")
-TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants")
+TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants", "tolerance")
 SHORT = "spin_short"  # the ruler's shortest variant
 FILES = {
     "numerics": ("numerics.json",),
@@ -104,12 +104,7 @@ class Study:
         ]
 
     def before(self, workload: str, case: str, step: Step) -> list[str]:
-        """The record of the process that a repeated measurement runs before this one.
-
-        Nothing without repeats: there, the order of a case's passes does not matter.
-        """
-        if self.plan["repeats"] == 1:
-            return []
+        """The record of the process that runs before this one: a case's order does not depend on ``repeats``."""
         earlier = predecessor(self.plan["passes"], self.case(workload, case)["variants"], step)
         return [f"{self.captures}/{workload}/{case}/{earlier.record}"] if earlier else []
 

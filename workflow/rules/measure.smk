@@ -5,8 +5,8 @@
 # second time is not evidence.  Through tee, progress is seen and kept; pipefail, which Snakemake sets, keeps the status.
 #
 # With measure.repeats, each pass but numerics runs again for the folders repeat-2/, repeat-3/, …  A chain of inputs
-# gives the order of the processes (kernel_ledger.repeats); they are `ancient`, since a pass that is measured again
-# makes none of its successors stale.
+# gives the order of a case's processes (kernel_ledger.repeats); they are `ancient`, since a pass that is measured
+# again makes none of its successors stale.
 
 
 rule numerics:
@@ -15,6 +15,7 @@ rule numerics:
         workload=workload_file,
         extension=extension,
         plan=CASE_PLAN,
+        preflight=ancient(DOCTOR),  # before anything is measured; a new one makes nothing stale
     output:
         f"{CASE}/numerics.json",
     log:

@@ -18,17 +18,18 @@ from .rows import Row
 def pool(case: CaseEvidence, rows: Sequence[Sequence[Row]]) -> CaseEvidence:
     """The evidence of all repeats as if one pass had recorded it; ``rows``: the rows of each.
 
-    A book that one repeat lacks, the pooled evidence lacks.  nsys's statistics are computed from the records of
-    all its reports, since no CSV speaks of more than one.
+    A book that some repeats lack is that of the others; ``missing_books`` says so in every row.  nsys's
+    statistics are computed from the records of all its reports, since no CSV speaks of more than one.
     """
     repeats = case.repeats
     choices = {v: text for v in case.plan.variants if (text := between_repeats(v, rows))}
     torch = {
-        variant: join([part.torch[variant] for part in repeats])
+        variant: join(books)
         for variant in case.plan.variants
-        if all(variant in part.torch for part in repeats)
+        if (books := [part.torch[variant] for part in repeats if variant in part.torch])
     }
-    nsys = join([part.nsys for part in repeats]) if all(part.nsys for part in repeats) else None
+    books = [part.nsys for part in repeats if part.nsys]
+    nsys = join(books) if books else None
     return replace(
         case,
         records={

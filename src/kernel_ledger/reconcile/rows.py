@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..capture import CaseEvidence
@@ -43,6 +43,8 @@ def say(row: Row, reasons: Iterable[str]) -> None:
 
 def unreadable_books(case: CaseEvidence, variant: str) -> dict[str, str]:
     """Book -> why it cannot be read, each as a sentence; empty when both can."""
+    if case.pooled:
+        return of_repeats(case.pooled.repeats, variant, unreadable_books)
     reasons = {}
     if variant and variant not in case.torch:
         reasons["torch"] = "the torch book cannot be read: " + why(case, f"torch/{variant}/")
@@ -51,14 +53,26 @@ def unreadable_books(case: CaseEvidence, variant: str) -> dict[str, str]:
     return reasons
 
 
+def of_repeats(
+    repeats: Sequence[CaseEvidence], variant: str, reasons: Callable[[CaseEvidence, str], dict[str, str]]
+) -> dict[str, str]:
+    """Book -> the reason of the first repeat that has one."""
+    return {
+        book: f"repeat {part.repeat}: {text}"
+        for part in reversed(repeats)
+        for book, text in reasons(part, variant).items()
+    }
+
+
 def missing_books(case: CaseEvidence, variant: str) -> dict[str, str]:
     """Book -> why it cannot say how often this variant launched anything: unreadable, or silent."""
+    if case.pooled:
+        return of_repeats(case.pooled.repeats, variant, missing_books)
     return silent_books(case, variant) | unreadable_books(case, variant)
 
 
 def why(case: CaseEvidence, prefix: str) -> str:
-    parts = case.pooled.repeats if case.pooled else (case,)
-    texts = [f.text for part in parts for f in part.findings if f.file.startswith(prefix)]
+    texts = [f.text for f in case.findings if f.file.startswith(prefix)]
     return texts[0] if texts else "its file is missing"
 
 
