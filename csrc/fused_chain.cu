@@ -1,24 +1,9 @@
 // The fused chain: 3 floats of traffic an element (x and residual read, out written), where eager moves 11.
-#include <algorithm>
-#include <climits>
-
 #include "checked.h"
+#include "elementwise.h"
 #include "launch.h"
 
 namespace kernel_ledger {
-namespace {
-
-constexpr int kThreads = 256;
-constexpr int kWidth = 4;  // floats in a 16-byte load
-
-bool on_vector_boundary(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % sizeof(float4) == 0; }
-
-// One element (or vector) a thread; the kernels' strides matter only past INT_MAX blocks.
-unsigned blocks_for(int64_t threads) {
-  return static_cast<unsigned>(std::min<int64_t>((threads + kThreads - 1) / kThreads, INT_MAX));
-}
-
-}  // namespace
 
 // extern "C": mangled symbol, demangled name and source name are then one, in every tool.
 // Plain loads and stores: streaming hints (__ldcs, __stcs) measured slower on an H200, 191 against 181 us.

@@ -15,6 +15,10 @@ namespace kernel_ledger {
 void launch_fused_chain(const float* x, const float* residual, float* out, int64_t count,
                         const ChainConstants& constants, bool vectorized, cudaStream_t stream);
 
+// One launch for any `count` of floats (none for 0): gelu_vector where `vectorized` and both pointers are on 16-byte
+// boundaries, gelu_scalar otherwise. `out` may not overlap `x`.
+void launch_gelu(const float* x, float* out, int64_t count, bool vectorized, cudaStream_t stream);
+
 // One launch of ruler_spin: no shorter than `nanoseconds` on the device's global timer.
 void launch_spin(int64_t nanoseconds, int blocks, int threads, cudaStream_t stream);
 

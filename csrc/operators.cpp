@@ -25,6 +25,13 @@ void check_operand(const Tensor& tensor, const char* op, const char* name) {
               tensor.sym_strides(), "); pass ", name, ".contiguous(): this operator launches one kernel and makes no copy");
 }
 
+Tensor gelu_output(const Tensor& x) {
+  constexpr const char* op = "kernel_ledger::gelu";
+  TORCH_CHECK(x.scalar_type() == at::kFloat, op, ": x must be float32, not ", x.scalar_type());
+  check_operand(x, op, "x");
+  return x.new_empty_symint(x.sym_sizes());
+}
+
 Tensor checked_output(const Tensor& x, const Tensor& residual) {
   constexpr const char* op = "kernel_ledger::fused_chain";
   TORCH_CHECK(x.scalar_type() == at::kFloat, op, ": x must be float32, not ", x.scalar_type());
@@ -41,6 +48,8 @@ ChainConstants constants_of(double gamma, double beta, double low, double high) 
   return {static_cast<float>(gamma), static_cast<float>(beta), static_cast<float>(low), static_cast<float>(high)};
 }
 
+constexpr int64_t kGrain = 1 << 14;  // elements a thread of the CPU is worth starting for
+
 constexpr int64_t kLongestSpin = 10'000'000'000;  // ns: a larger number is a mistake, and it would block the GPU
 
 void check_grid(const char* op, int64_t blocks, int64_t threads) {
@@ -56,7 +65,6 @@ Tensor fused_chain_meta(const Tensor& x, const Tensor& residual, double, double,
 
 Tensor fused_chain_cpu(const Tensor& x, const Tensor& residual, double gamma, double beta, double low, double high,
                        bool /* vectorized: only the CUDA implementation has two kernels */) {
-  constexpr int64_t kGrain = 1 << 14;  // elements a thread is worth starting for
   const Tensor out = checked_output(x, residual);
   const ChainConstants constants = constants_of(gamma, beta, low, high);
   const float* from = x.const_data_ptr<float>();
@@ -68,7 +76,27 @@ Tensor fused_chain_cpu(const Tensor& x, const Tensor& residual, double gamma, do
   return out;
 }
 
+Tensor gelu_meta(const Tensor& x, bool) { return gelu_output(x); }
+
+Tensor gelu_cpu(const Tensor& x, bool /* vectorized, as above */) {
+  const Tensor out = gelu_output(x);
+  const float* from = x.const_data_ptr<float>();
+  float* to = out.mutable_data_ptr<float>();
+  at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = gelu_tanh(from[i]);
+  });
+  return out;
+}
+
 #ifdef WITH_CUDA
+Tensor gelu_cuda(const Tensor& x, bool vectorized) {
+  const Tensor out = gelu_output(x);
+  const c10::cuda::CUDAGuard guard(x.device());
+  launch_gelu(x.const_data_ptr<float>(), out.mutable_data_ptr<float>(), x.numel(), vectorized,
+              c10::cuda::getCurrentCUDAStream());
+  return out;
+}
+
 Tensor fused_chain_cuda(const Tensor& x, const Tensor& residual, double gamma, double beta, double low, double high,
                         bool vectorized) {
   const Tensor out = checked_output(x, residual);

@@ -17,6 +17,11 @@ Tensor fused_chain_cpu(const Tensor& x, const Tensor& residual, double gamma, do
 Tensor fused_chain_cuda(const Tensor& x, const Tensor& residual, double gamma, double beta, double low, double high,
                         bool vectorized);
 
+// gelu_tanh(x) of one contiguous float32 tensor.
+Tensor gelu_meta(const Tensor& x, bool vectorized);
+Tensor gelu_cpu(const Tensor& x, bool vectorized);
+Tensor gelu_cuda(const Tensor& x, bool vectorized);
+
 // The ruler; see launch.h. `like` says which device.
 void spin_cuda(const Tensor& like, int64_t nanoseconds, int64_t blocks, int64_t threads);
 void touch_cuda(Tensor& buffer, int64_t blocks, int64_t threads);

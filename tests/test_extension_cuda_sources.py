@@ -15,6 +15,7 @@ CSRC = Path(__file__).parents[1] / "csrc"
 ARCHITECTURES = ["7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"]
 KERNELS = {
     "fused_chain.cu": ["fused_chain_scalar", "fused_chain_vector"],
+    "gelu.cu": ["gelu_scalar", "gelu_vector"],
     "ruler.cu": ["ruler_spin", "ruler_tick", "ruler_touch"],
 }
 
@@ -33,7 +34,7 @@ def test_the_kernels_compile_for_every_architecture_without_a_warning(nvcc, tmp_
     command = [nvcc, "-O3", "-Werror=all-warnings", *toolchain.gencode(ARCHITECTURES), "--threads=0"]
     done = subprocess.run([*command, "-c", CSRC / source, "-o", output], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = set(re.findall(rb"fused_chain_[a-z]+|ruler_[a-z]+", output.read_bytes()))
+    found = set(re.findall(rb"(?:fused_chain|gelu|ruler)_[a-z]+", output.read_bytes()))
     assert {name.encode() for name in KERNELS[source]} <= found
 
 
@@ -42,7 +43,7 @@ def test_every_source_is_among_those_tested():
 
 
 def test_kernels_include_no_torch_header():
-    for path in [*CSRC.glob("*.cu"), *CSRC.glob("c*.h"), CSRC / "launch.h"]:
+    for path in [*CSRC.glob("*.cu"), *CSRC.glob("c*.h"), CSRC / "launch.h", CSRC / "elementwise.h"]:
         assert not re.search(r"#include <(torch|ATen|c10)/", path.read_text()), path
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,11 @@ NOT_ON_CPU = ("cuda", "triton")
 def make_plan(config: Config, passes: Sequence[str] = PASSES) -> dict[str, Any]:
     """The plan of a configuration: JSON of format 1.  Raises one ConfigProblems with all that is wrong."""
     problems: list[str] = []
-    cases = [case for choice in choices(config) for case in planned(choice, config, problems)]
+    left_out: list[dict[str, str]] = []
+    cases = [case for choice in choices(config) for case in planned(choice, config, problems, left_out)]
     problems += repeated(cases)
+    if not problems and all(case["file"] == RULER for case in cases):
+        problems += [f"{left['file']}: this machine cannot run it: {left['reason']}" for left in left_out]
     if problems:
         raise ConfigProblems(problems)
     measure = config.measure
@@ -48,6 +52,7 @@ def make_plan(config: Config, passes: Sequence[str] = PASSES) -> dict[str, Any]:
         "nsys": config.nsys.model_dump(),
         "environment": list(config.environment),
         "cases": cases,
+        "left_out": left_out,
     }
 
 
@@ -58,21 +63,29 @@ def choices(config: Config) -> Iterator[WorkloadChoice]:
         yield WorkloadChoice(file=RULER)
 
 
-def planned(choice: WorkloadChoice, config: Config, problems: list[str]) -> Iterator[dict[str, Any]]:
-    """The plan's entries for one workload; what is wrong with it goes to ``problems``."""
+def planned(
+    choice: WorkloadChoice, config: Config, problems: list[str], left_out: list[dict[str, str]]
+) -> Iterator[dict[str, Any]]:
+    """The plan's entries for one workload; what is wrong with it goes to ``problems``.
+
+    A workload that this machine cannot run goes to ``left_out``, with the reason.
+    """
     path = Path(choice.file)
     try:
         workload = load(path)
     except ConfigError as error:
         problems.append(str(error).replace("\n", "\n    "))
         return
+    if workload.unavailable and (reason := workload.unavailable(config.device)):
+        left_out.append({"workload": workload.name, "file": path.as_posix(), "reason": reason})
+        return
     before = len(problems)
     problems += [f"{path}: {problem}" for problem in bad_names(workload)]
     unknown = unknown_variants(choice, workload)
     problems += [f"{path}: {problem}" for problem in unknown]
-    variants, left_out = chosen_variants(choice, workload, config.device)
+    variants, without = chosen_variants(choice, workload, config.device)
     if not unknown and all(v.role == "reference" for v in variants):
-        problems.append(f"{path}: no variant is left on device {config.device} ({told(left_out)})")
+        problems.append(f"{path}: no variant is left on device {config.device} ({told(without)})")
     given = workload.cases.get(config.device, ()) if choice.cases is None else choice.cases
     if not given:
         problems.append(f"{path}: no case for device {config.device}; list `cases:` in config.yaml")
@@ -82,7 +95,7 @@ def planned(choice: WorkloadChoice, config: Config, problems: list[str]) -> Iter
         parameters = typed(case, workload.parameters, where, problems)
         if len(problems) == before:
             try:
-                yield entry(path, workload, workload.complete(parameters), variants, left_out)
+                yield entry(path, workload, workload.complete(parameters), variants, without)
             except (TypeError, ValueError, ArithmeticError, KeyError) as error:
                 problems.append(f"{where}: its parameters {parameters} do not work: {error!r}")
 
@@ -111,10 +124,16 @@ def entry(
         },
         "needs": {v.name: list(v.needs) for v in variants if v.needs},
         "elements": workload.elements(parameters) if workload.elements else None,
-        "element_bytes": workload.element_bytes,
+        "element_bytes": workload.element_bytes(parameters)
+        if callable(workload.element_bytes)
+        else workload.element_bytes,
         "working_set": workload.working_set(parameters) if workload.working_set else None,
         "not_chain": list(workload.not_chain),
         "clamp": None if workload.clamp is None else list(workload.clamp),
+        "tolerance": asdict(workload.tolerance(parameters)) if workload.tolerance else None,
+        "flops": workload.flops(parameters) if workload.flops else None,
+        "published": asdict(workload.published) if workload.published else None,
+        "sections": list(workload.sections),
     }
 
 
@@ -127,12 +146,16 @@ def chosen_variants(
         for v in workload.variants
         if choice.variants is None or v.name in choice.variants or v.role == "reference"
     ]
-    left_out = {
-        v.name: f"needs {missing[0]}, and the device is {device}"
-        for v in wanted
-        if device == "cpu" and (missing := [need for need in v.needs if need in NOT_ON_CPU])
-    }
+    left_out = {v.name: reason for v in wanted if (reason := impossible(v, device))}
     return [v for v in wanted if v.name not in left_out], left_out
+
+
+def impossible(variant: Variant, device: str) -> str | None:
+    """Why a variant cannot run on this device of this machine, or None."""
+    missing = [need for need in variant.needs if need in NOT_ON_CPU and device == "cpu"]
+    if missing:
+        return f"needs {missing[0]}, and the device is {device}"
+    return variant.unavailable(device) if variant.unavailable else None
 
 
 def told(left_out: Mapping[str, str]) -> str:

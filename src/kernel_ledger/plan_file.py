@@ -43,6 +43,10 @@ class PlannedCase:
     not_chain: tuple[str, ...]
     source_sha256: str
     parameters: Mapping[str, Any]
+    tolerance: Mapping[str, float] | None = None
+    flops: int | None = None
+    published: Mapping[str, Any] | None = None
+    sections: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -51,9 +55,18 @@ class PlannedCase:
     def range_name(self, variant: str) -> str:
         return f"{self.workload}/{variant}"
 
+    def limits(self, of_run: Limits) -> tuple[float, float]:
+        """(rtol, atol) of this case: the workload's own, else the run's."""
+        if self.tolerance is None:
+            return of_run.rtol, of_run.atol
+        return self.tolerance["rtol"], self.tolerance["atol"]
+
     def compared(self) -> tuple[str, ...]:
         """Variants that must agree numerically, the baseline first."""
         return tuple(v for v in self.variants if self.roles.get(v, "variant") == "variant")
+
+
+LATER = ("tolerance", "flops", "published", "sections")  # the first plans of format 1 have none of these
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,9 @@ def read_plan(path: Path) -> Plan:
 
 
 def planned_case(case: Mapping[str, Any]) -> PlannedCase:
-    fields = {name: case[name] for name in PlannedCase.__dataclass_fields__}
+    fields = {
+        name: case[name] for name in PlannedCase.__dataclass_fields__ if name in case or name not in LATER
+    }
+    fields["sections"] = tuple(case.get("sections", ()))
     fields["variants"], fields["not_chain"] = tuple(case["variants"]), tuple(case["not_chain"])
     return PlannedCase(**fields)

@@ -51,7 +51,7 @@ def build_request(
         "library": None if library is None else str(library),
         "output": str(output),
         "timing": plan["timing"],
-        "tolerance": {"rtol": plan["tolerance"]["rtol"], "atol": plan["tolerance"]["atol"]},
+        "tolerance": {name: (entry.get("tolerance") or plan["tolerance"])[name] for name in ("rtol", "atol")},
         "torch": plan["torch"],
     }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ from .errors import ConfigError
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 Parameters = Mapping[str, Any]
 Inputs = Any
+SECTIONS = ("kernel_names", "nested_time")
+"""kernel_names: which kernels each case picks, with tiles and stages; nested_time: why totals add up to more than a run."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Variant:
     ``kernels``: name of a kernel of ours (demangled, without arguments or namespace) -> launches a call.
     ``traffic``: of the memory-bound chain; None where it has none.
     ``needs``: of "extension" (our built library), "compile" (torch.compile), "triton", "cuda".
+    ``unavailable(device)``: why this machine cannot run it, or None; such a variant is left out of the plan, with the reason.
     """
 
     name: str
@@ -69,6 +73,26 @@ class Variant:
     kernels: Mapping[str, int] = field(default_factory=dict)
     traffic: Traffic | None = None
     needs: tuple[str, ...] = ()
+    unavailable: Callable[[str], str | None] | None = None
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Greatest difference from the first variant: |actual - expected| <= atol + rtol * |expected|."""
+
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True)
+class Published:
+    """Times that others published of the same variants, printed beside ours as ratios.
+
+    ``source``: who, in words.  ``times_ns``: variant -> ns.
+    """
+
+    source: str
+    times_ns: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -95,10 +119,15 @@ class Workload:
     run where config.yaml lists none.
     ``build(parameters, context)`` returns the seeded inputs on the device, shared by all variants.
     ``reference(parameters, context, inputs)`` returns the output in float64, or None for none.
-    ``elements(parameters)``: elements of the chain's tensors; ``element_bytes``: bytes of one.
+    ``elements(parameters)``: elements of the chain's tensors; ``element_bytes``: bytes of one,
+    or a function of the parameters.
     ``not_chain``: operators (as torch.profiler names them) whose kernels are not part of the memory-bound
     chain, such as aten::addmm.
     ``expectations(parameters, context)``: variant -> what is known beforehand (the ruler has some).
+    ``tolerance(parameters)``: of the numerics, for example by dtype; it takes the place of config.yaml's rtol and atol.
+    ``flops(parameters)``: floating-point operations of one call.  ``published``: times of others to compare with.
+    ``sections``: of SECTIONS, what the summary explains with this workload.
+    ``unavailable(device)``: why this machine cannot run any of it, or None; then the plan leaves it out, with the reason.
     """
 
     name: str
@@ -108,11 +137,16 @@ class Workload:
     cases: Mapping[str, Sequence[Parameters]]
     reference: Callable[[Parameters, Context, Inputs], Any] | None = None
     elements: Callable[[Parameters], int] | None = None
-    element_bytes: int = 4
+    element_bytes: int | Callable[[Parameters], int] = 4
     working_set: Callable[[Parameters], int] | None = None
     clamp: tuple[float, float] | None = None
     not_chain: tuple[str, ...] = ()
     expectations: Callable[[Parameters, Context], Mapping[str, Sequence[Expectation]]] | None = None
+    tolerance: Callable[[Parameters], Tolerance] | None = None
+    flops: Callable[[Parameters], int] | None = None
+    published: Published | None = None
+    sections: tuple[str, ...] = ()
+    unavailable: Callable[[str], str | None] | None = None
 
     def variant(self, name: str) -> Variant:
         return next(v for v in self.variants if v.name == name)
@@ -145,6 +179,11 @@ def problems(workload: Workload) -> list[str]:
         for v in workload.variants
         if v.role not in ("variant", "reference")
     ]
+    found += [
+        f"there is no section {s!r}, only {', '.join(SECTIONS)}"
+        for s in workload.sections
+        if s not in SECTIONS
+    ]
     for device, cases in workload.cases.items():
         for case in cases:
             found += unknown_parameters(workload, case, f"default case for {device}")
@@ -170,11 +209,16 @@ def load(path: Path) -> Workload:
         raise ConfigError(
             "no such workload file", where=path, next_step="correct `workloads:` in config.yaml"
         )
-    spec = importlib.util.spec_from_file_location(f"kernel_ledger_workload_{path.stem}", path)
+    if path.suffix != ".py":
+        raise ConfigError("a workload is a Python file, *.py", where=path, next_step="rename the file")
+    name = "kernel_ledger_workload_" + re.sub(r"\W", "_", path.stem)
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and torch.compile look a class's module up by its name
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # a user's file may fail in any way; each is the same message to them
+        del sys.modules[name]
         raise ConfigError(
             "this workload file cannot be imported",
             where=path,
@@ -182,13 +226,17 @@ def load(path: Path) -> Workload:
             next_step="run `python` on the file to see the whole traceback",
         ) from error
     workload = getattr(module, "WORKLOAD", None)
+    if workload is None:
+        from .own_model import declared  # a file with nothing but a function that returns a model
+
+        workload = declared(module, path)
     if not isinstance(workload, Workload):
         raise ConfigError(
-            "this workload file does not define WORKLOAD",
+            "WORKLOAD in this workload file is not a Workload",
             where=path,
             expected="WORKLOAD = kernel_ledger.workload.Workload(...)",
             found=type(workload).__name__,
-            next_step="see workloads/linear_chain.py",
+            next_step="see workloads/linear_chain.py, or give a function `model` as workloads/template.py does",
         )
     if found := problems(workload):
         raise ConfigError("this workload cannot be used", where=path, found="; ".join(found))

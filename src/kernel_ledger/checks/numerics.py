@@ -20,9 +20,8 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         elif text := disagreement(found[variant], found.get(compared[0], found[variant])):
             parts.wrong.append(f"{variant} disagrees with {compared[0]}: {text}")
     parts.wrong += inexact(case)
-    if case.numerics and not (
-        case.numerics["rtol"] == plan.limits.rtol and case.numerics["atol"] == plan.limits.atol
-    ):
+    rtol, atol = case.plan.limits(plan.limits)
+    if case.numerics and (case.numerics["rtol"], case.numerics["atol"]) != (rtol, atol):
         parts.wrong.append(
             "numerics.json was made with other tolerances than the plan's; run the numerics pass again"
         )
@@ -36,7 +35,7 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     )
     limits = [f"{v} {low} low, {high} high" for v, (low, high) in clamped.items() if low is not None]
     measured = "; clamped: ".join(filter(None, [measured, ", ".join(limits)])) or None
-    return parts.outcome(measured, f"rtol {plan.limits.rtol:g}, atol {plan.limits.atol:g}")
+    return parts.outcome(measured, f"rtol {rtol:g}, atol {atol:g}")
 
 
 def disagreement(entry: dict, baseline: dict) -> str | None:

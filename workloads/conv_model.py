@@ -1,0 +1,84 @@
+"""conv_model: a small convolutional network for images, inside a range `model_inference` of its own.
+
+Input: batch x 3 x size x size, standard normal.  Output: batch x 10 logits.
+torch.profiler names one convolution three times, since aten::conv2d calls aten::convolution, which calls
+aten::_convolution: the times in the column "total" are nested, those in "self" are not, and the summary shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kernel_ledger.workload import Context, Parameters, Tolerance, Variant, Workload
+
+RANGE = "model_inference"
+CLASSES = 10
+CHANNELS = (3, 32, 64, 128)
+
+
+def network() -> Any:
+    """Three blocks of convolution, batch norm and ReLU, each halving the image; then mean and a linear layer."""
+    import torch
+
+    layers: list[Any] = []
+    for before, after in zip(CHANNELS, CHANNELS[1:], strict=False):
+        layers += [
+            torch.nn.Conv2d(before, after, kernel_size=3, padding=1),
+            torch.nn.BatchNorm2d(after),
+            torch.nn.ReLU(),
+            torch.nn.MaxPool2d(2),
+        ]
+    head = [torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(CHANNELS[-1], CLASSES)]
+    return torch.nn.Sequential(*layers, *head)
+
+
+def build(parameters: Parameters, context: Context) -> dict[str, Any]:
+    """A network with seeded weights, in inference mode, and a batch of images."""
+    import torch
+
+    torch.manual_seed(context.seed)
+    model = network().to(context.device).eval().requires_grad_(False)
+    generator = torch.Generator(context.device).manual_seed(context.seed)
+    shape = (parameters["batch"], CHANNELS[0], parameters["size"], parameters["size"])
+    return {"model": model, "x": torch.randn(shape, generator=generator, device=context.device)}
+
+
+def calling(model: Any, x: Any) -> Callable[[], Any]:
+    """The call that is measured; the range is torch.profiler's and shows in its table."""
+    import torch
+
+    @torch.no_grad()
+    def call() -> torch.Tensor:
+        with torch.profiler.record_function(RANGE):
+            return model(x)
+
+    return call
+
+
+def make_eager(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+    return calling(inputs["model"], inputs["x"])
+
+
+def make_compiled(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+    import torch
+
+    return calling(torch.compile(inputs["model"], dynamic=False), inputs["x"])
+
+
+def reference(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Any:
+    import copy
+
+    return copy.deepcopy(inputs["model"]).double()(inputs["x"].double())
+
+
+WORKLOAD = Workload(
+    name="conv_model",
+    parameters={"batch": 256, "size": 64},
+    cases={"cuda": [{"batch": 256, "size": 64}], "cpu": [{"batch": 4, "size": 16}]},
+    build=build,
+    reference=reference,
+    tolerance=lambda parameters: Tolerance(rtol=1e-4, atol=1e-5),  # compiled: batch norm in another order
+    sections=("nested_time",),
+    variants=[Variant("eager", make_eager), Variant("compiled", make_compiled, needs=("compile",))],
+)
