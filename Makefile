@@ -2,6 +2,7 @@
 # make cpu    run all passes on the CPU, which has no kernels to compare
 # make test   the checks of `make lint`, and the tests; no GPU needed
 # make bench  time a whole run on the GPU that is here, and what orchestration adds to its passes
+# make doctor what this machine has and lacks for measuring, and what to do
 # make lint   style of Python and Snakemake, generated files up to date
 #
 # Each sets up what it needs in .venv, once.  Another Python: make PYTHON=python3.12 run
@@ -16,7 +17,7 @@ REFERENCE := reports/h200-reference
 # Also what the rules start (ninja, a compiler's helpers) comes from the environment first.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: run measure replay cpu bench test lint clean
+.PHONY: run measure replay cpu doctor bench test lint clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/core.stamp
@@ -44,6 +45,9 @@ cpu: $(VENV)/gpu.stamp
 
 bench: $(VENV)/gpu.stamp
 	$(BIN)/python scripts/bench.py
+
+doctor: $(VENV)/core.stamp
+	@$(BIN)/python -m kernel_ledger.doctor
 
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest

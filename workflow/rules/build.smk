@@ -1,4 +1,21 @@
-# What has to be there before anything is measured: the frozen plan, and the compiled kernels.
+# What has to be there before anything is measured: a fit machine, the frozen plan, and the compiled kernels.
+
+
+# What this machine has and lacks, as `make doctor` tells it; a job like a pass, since it looks at the pass's machine.
+rule preflight:
+    output:
+        DOCTOR,
+    log:
+        f"{LOGS}/preflight.log",
+    resources:
+        gpu=GPUS,
+    params:
+        device=DEVICE,
+        nsys=STUDY.config.nsys.path or "",
+    message:
+        "preflight: {output}"
+    shell:
+        "{PYTHON} scripts/preflight.py --device {params.device:q} --nsys={params.nsys:q} --output {output:q} 2> {log:q}"
 
 
 rule plan:

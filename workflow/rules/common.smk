@@ -41,6 +41,7 @@ CASE = f"{STUDY.captures}/{{workload}}/{{case}}"
 REPEAT = f"{CASE}/{{repeat}}"  # the wildcard is empty for the first of measure.repeats
 LOGS = f"logs/{STUDY.config.run}"
 CASE_PLAN = f"{LOGS}/plan/{{workload}}/{{case}}.json"
+DOCTOR = f"{LOGS}/doctor.txt"
 SETTINGS = STUDY.settings
 EXTENSION = f"build/{DEVICE}/kernels.so"
 
