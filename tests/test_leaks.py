@@ -213,4 +213,6 @@ def test_without_unshare_the_real_report_leaks_and_the_run_is_refuted(recorded, 
     assert (check["status"], check["of"]) == ("fail", "refuted") and "SECRET_TOKEN" in check["reason"]
     assert f"SECRETS IN {folder}" in told.replace("\n", "") and PLANTED not in told
     files = [f for f in folder.rglob("*") if f.is_file() and PLANTED.encode() in f.read_bytes()]
-    assert {"report.sqlite"} <= {f.name for f in files} <= {"report.sqlite", "report.nsys-rep"}  # nsys compresses
+    assert (
+        {"report.sqlite"} <= {f.name for f in files} <= {"report.sqlite", "report.nsys-rep"}
+    )  # nsys compresses

@@ -161,7 +161,15 @@ def test_where_there_was_no_nsys_pass_the_files_are_empty_and_say_why(tmp_path):
 def test_the_script_of_the_rule_exports_a_capture(folder, nsys, tmp_path):
     plan = tmp_path / "plan.json"
     plan.write_text(
-        json.dumps({"format": 1, "device": "cpu", "timeout_s": 60, "nsys": {"path": str(nsys.path)}})
+        json.dumps(
+            {
+                "format": 1,
+                "device": "cpu",
+                "timeout_s": 60,
+                "nsys": {"path": str(nsys.path)},
+                "environment": [],
+            }
+        )
     )
     recorded = {"format": 1, "versions": {"nsys": nsys.version_text}}
     (folder / "run.json").write_text(json.dumps(recorded))
