@@ -183,7 +183,7 @@ def measure(
         warnings=warnings,
     )
     found = leaks.search(partial, secrets(os.environ, plan), plan["environment"])
-    leaks.warn(partial, found)
+    leaks.warn(job.output, found)
     record |= {"environment": sorted(environment), "leaks": leaks.as_json(found)}
     record |= {"repeat": job.repeat, "order": job.order(plan, entry), "started": started}
     return record, [*child["files"], *names]
