@@ -13,6 +13,7 @@ import gzip
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,6 +63,12 @@ class Scenario:
     elements: int | None = 1048576
     not_chain: list = field(default_factory=lambda: ["aten::addmm"])
     jitter: int = 0
+    tamper: Callable[[str, list], list] | None = None
+
+    def recorded(self, book: str, variants: list[str]) -> list:
+        """What ``book`` ("torch" or "nsys") has of these variants; ``tamper`` may change what really happened."""
+        happened = list(calls(self, book == "nsys", variants))
+        return happened if self.tamper is None else self.tamper(book, happened)
 
 
 def tiny() -> Scenario:
@@ -184,7 +191,7 @@ def trace(s: Scenario, variant: str) -> dict:
     events: list[dict] = [
         {"ph": "M", "name": "process_name", "pid": PID, "tid": 0, "ts": 0, "args": {"name": "python"}}
     ]
-    for _, _, begin, end, launches in calls(s, False, [variant]):
+    for _, _, begin, end, launches in s.recorded("torch", [variant]):
         events.append(complete("user_annotation", f"{s.workload}/{variant}", begin, end - begin, PID, TID))
         for launch, correlation, host, start, stop in launches:
             dims = {"Input Dims": launch.shapes, "External id": correlation}
@@ -323,7 +330,7 @@ def write_sqlite(path: Path, s: Scenario) -> None:
         connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values()))
 
     insert("NVTX_EVENTS", start=0, eventType=75, text="kernel_ledger", globalTid=GLOBAL_TID, domainId=1)
-    for variant, _, begin, end, launches in calls(s, True, list(s.variants)):
+    for variant, _, begin, end, launches in s.recorded("nsys", list(s.variants)):
         insert(
             "NVTX_EVENTS",
             start=begin,
@@ -369,18 +376,22 @@ def write_sqlite(path: Path, s: Scenario) -> None:
 
 def write_csvs(folder: Path, s: Scenario) -> None:
     """The five CSVs of `nsys stats`, computed from the same launches."""
-    kernels: dict[tuple[str, str], list[int]] = {}
+    kernels: dict[tuple[str | None, str], list[int]] = {}
     hosts: dict[str, list[int]] = {}
     spans: dict[str, list[int]] = {}
-    for variant, _, begin, end, launches in calls(s, True, list(s.variants)):
+    for variant, _, begin, end, launches in s.recorded("nsys", list(s.variants)):
         hosts.setdefault(variant, []).append(end - begin)
         if launches:
             spans.setdefault(variant, []).append(launches[-1][4] - launches[0][3])
-        for launch, _, _, start, stop in launches:
+        for launch, _, host, start, stop in launches:
             if launch.level == "kernel":
-                kernels.setdefault((variant, launch.symbol), []).append(stop - start)
+                inside = variant if host <= end else None
+                kernels.setdefault((inside, launch.symbol), []).append(stop - start)
     spread = lambda d: ["1.0", sum(d), len(d), round(sum(d) / len(d), 1), *shape(d)]  # noqa: E731
-    by_range = [[*spread(d), f"{s.workload}/{v}/{symbol}"] for (v, symbol), d in kernels.items()]
+    by_range = [
+        [*spread(d), symbol if v is None else f"{s.workload}/{v}/{symbol}"]
+        for (v, symbol), d in kernels.items()
+    ]
     merged: dict[str, list[int]] = {}
     for (_, symbol), d in kernels.items():
         merged.setdefault(symbol, []).extend(d)
@@ -392,7 +403,7 @@ def write_csvs(folder: Path, s: Scenario) -> None:
         ],
         "nvtx_kern_sum.csv": [
             [f"kernel_ledger:{s.workload}/{v}", "PushPop", PID, TID, s.iterations, *spread(d)[2:3], *spread(d)[1:2], *spread(d)[3:],
-             demangle(symbol)] for (v, symbol), d in kernels.items()
+             demangle(symbol)] for (v, symbol), d in kernels.items() if v is not None
         ],
         "cuda_gpu_kern_sum.csv": [[*spread(d), demangle(symbol)] for symbol, d in merged.items()],
         "cuda_gpu_kern_sum_by_range.csv": by_range,

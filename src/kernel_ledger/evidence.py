@@ -61,13 +61,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Book:
-    """All that one tool recorded of one process: GPU operations, announced ranges, and what is odd."""
+    """All that one tool recorded of one process: GPU operations, announced ranges, and what is odd.
+
+    ``graphs``: CUDA graphs recorded as one block each, whose kernels nobody can count.
+    """
 
     source: str
     ops: tuple[GpuOp, ...]
     ranges: tuple[RangeInstance, ...]
     findings: tuple[Finding, ...] = ()
     launches_without_kernel: int = 0
+    graphs: int = 0
 
 
 def place(ops: Sequence[GpuOp], ranges: Sequence[RangeInstance]) -> tuple[GpuOp, ...]:

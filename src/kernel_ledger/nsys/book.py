@@ -44,6 +44,7 @@ def read(path: Path, announced: Collection[str]) -> Book:
         ranges=ranges,
         findings=tuple(findings),
         launches_without_kernel=launches(path) - len(recorded),
+        graphs=book.graph_launches or 0,
     )
 
 

@@ -10,6 +10,8 @@ NO_TORCH = (
 )
 NO_NSYS = "nsys recorded no GPU operation at all: it may be older than the driver, or lack CUDA tracing"
 
+NO_NODES = "nsys recorded CUDA graphs as one block each: their kernels cannot be counted"
+
 
 def silent_books(case: CaseEvidence, variant: str) -> dict[str, str]:
     """Book -> why it cannot speak of this variant's launches although it can be read.
@@ -35,4 +37,6 @@ def silent_books(case: CaseEvidence, variant: str) -> dict[str, str]:
             reasons["nsys"] = NO_NSYS
         elif nsys.ops and not any(r.name == name for r in nsys.ranges):
             reasons["nsys"] = f"nsys lacks the announced range {name}: its launches cannot be told apart"
+        elif nsys.graphs and not any(op.range == name for op in nsys.ops):
+            reasons["nsys"] = NO_NODES
     return reasons
