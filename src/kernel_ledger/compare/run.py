@@ -1,0 +1,90 @@
+"""A run as a comparison reads it: its table, its verdict, the samples behind the table, and its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..capture import CaseEvidence, read_case
+from ..checks import CHECKS
+from ..errors import EvidenceError
+from ..files import read_json, sha256
+from ..plan_file import Plan, read_plan
+from ..reconcile import read_table
+from .conditions import conditions
+from .samples import Samples, case_samples
+
+RowKey = tuple[str, str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """``conditions``: case ("workload/case") -> what a comparison must hold equal, by its key.
+
+    ``roles``: (workload, case, variant) -> "variant" or "reference".  ``changed``: what is not as it was when judged.
+    """
+
+    folder: Path
+    verdict: str
+    rows: Mapping[RowKey, dict[str, Any]]
+    samples: Mapping[RowKey, Samples]
+    conditions: Mapping[str, Mapping[str, Any]]
+    roles: Mapping[tuple[str, str, str], str]
+    changed: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run's folder.  Raises EvidenceError where it is not one, or has no captures of its own."""
+    verdict = read_json(folder / "verdict.json", format=1)
+    table = folder / "results.csv"
+    if not table.is_file():
+        raise EvidenceError("this run has no table", where=table, next_step="run snakemake for it again")
+    plan_path = folder / "captures" / "plan.json"
+    if not plan_path.is_file():
+        raise EvidenceError(
+            "this run has no captures, and a comparison needs the samples in them",
+            where=folder,
+            expected=plan_path,
+            next_step="if it replays another run, compare that one",
+        )
+    plan = read_plan(plan_path)
+    cases = [read_case(plan, case, folder / "captures") for case in plan.cases]
+    rows = {
+        tuple(r[k] for k in ("workload", "case", "variant", "level", "name")): r for r in read_table(table)
+    }
+    changed = [] if unchanged(verdict, table) else ["results.csv is not the table that was judged"]
+    return Run(
+        folder=folder,
+        verdict=verdict["verdict"],
+        rows=rows,
+        samples={
+            (c.plan.workload, c.plan.case, *key): value
+            for c in cases
+            for key, value in case_samples(c).items()
+        },
+        conditions={c.plan.label: conditions(plan, c) for c in cases},
+        roles={
+            (c.plan.workload, c.plan.case, v): c.plan.roles.get(v, "variant")
+            for c in cases
+            for v in c.plan.variants
+        },
+        changed=tuple(changed + [text for c in cases for text in stale(plan, c)]),
+    )
+
+
+def unchanged(verdict: Mapping[str, Any], table: Path) -> bool:
+    """Whether the verdict is about this very table; the first verdicts do not say."""
+    judged = verdict.get("files", {}).get(table.name)
+    return judged is None or judged == sha256(table)
+
+
+def stale(plan: Plan, case: CaseEvidence) -> list[str]:
+    """What the check ``freshness`` says against the captures as they are now."""
+    outcomes = [CHECKS["freshness"](plan, repeat, []) for repeat in case.repeats]
+    return [f"{case.plan.label}: {o.reason}" for o in outcomes if o.status == "fail"]
