@@ -3,6 +3,7 @@
 # make test   the checks of `make lint`, and the tests; no GPU needed
 # make bench  time a whole run on the GPU that is here, and what orchestration adds to its passes
 # make doctor what this machine has and lacks for measuring, and what to do
+# make compare BASE=reports/a NEW=reports/b   two runs row by row; FORCE=1 compares what may not be compared
 # make lint   style of Python and Snakemake, generated files up to date
 #
 # Each sets up what it needs in .venv, once.  Another Python: make PYTHON=python3.12 run
@@ -17,7 +18,7 @@ REFERENCE := reports/h200-reference
 # Also what the rules start (ninja, a compiler's helpers) comes from the environment first.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: run measure replay cpu doctor bench test lint clean
+.PHONY: run measure replay cpu doctor bench compare test lint clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/core.stamp
@@ -48,6 +49,11 @@ bench: $(VENV)/gpu.stamp
 
 doctor: $(VENV)/core.stamp
 	@$(BIN)/python -m kernel_ledger.doctor
+
+# make itself ends with 2 whenever a command fails; where 1 and 2 must differ, call the script.
+compare: $(VENV)/core.stamp
+	@test -n "$(BASE)" -a -n "$(NEW)" || { echo "error: say which runs: make compare BASE=reports/a NEW=reports/b" >&2; exit 2; }
+	$(BIN)/python scripts/compare.py "$(BASE)" "$(NEW)" $(if $(FORCE),--force)
 
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest

@@ -27,6 +27,7 @@ if not STUDY.config.replay:
 
 include: "workflow/rules/reconcile.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/compare.smk"
 
 
 localrules:
@@ -36,6 +37,7 @@ localrules:
     reconcile,
     report,
     gate,
+    compare,
 
 
 rule all:

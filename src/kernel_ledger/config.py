@@ -191,6 +191,25 @@ class Config(Section):
 
     run: Name = Field("local", description="results go to reports/<run>/")
     device: Literal["cuda", "cpu"] = Field(
+class Compare(Section):
+    """The rule compare: two runs, row by row."""
+
+    base: Annotated[FilePath | None, BeforeValidator(empty_is_none)] = Field(
+        None, description="the run known to be good, such as reports/h200-reference"
+    )
+    new: Annotated[FilePath | None, BeforeValidator(empty_is_none)] = Field(
+        None, description="the run in question; null: the one that this study makes"
+    )
+    threshold_pct: Quantity = Field(
+        2.0,
+        gt=0,
+        le=100,
+        description="two runs of the same code may differ by this",
+        json_schema_extra={"unit": "%"},
+    )
+    force: bool = Field(False, description="compare what may not be compared, and mark the result")
+
+
         "cuda", description="cpu runs every pass, but there are no GPU kernels to compare"
     )
     replay: Annotated[FilePath | None, BeforeValidator(empty_is_none)] = Field(
@@ -212,6 +231,7 @@ class Config(Section):
 
 def load_config(mapping: Mapping[str, Any]) -> Config:
     """Check what YAML and ``--config key=value`` gave.  Raises one ConfigProblems with all that is wrong."""
+    compare: Compare = Field(Compare(), description="two runs, row by row: snakemake --cores 1 compare")
     try:
         config = Config.model_validate(dict(mapping))
     except ValidationError as error:
