@@ -22,6 +22,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from .claims.declared import EVERY_RUN, LINEAR_CHAIN, Claim
+from .claims.planned import syntax_problems
 from .config_problems import ConfigProblems, sentences
 
 
@@ -96,6 +98,9 @@ class WorkloadChoice(Section):
         min_length=1,
         description="without it, all; yardsticks such as copy always run",
         examples=[["eager", "fused"]],
+    )
+    claims: list[Claim] = Field(
+        [], description="what is expected of it; each run says whether it came out so"
     )
 
 
@@ -186,11 +191,6 @@ class Torch(Section):
     with_stack: bool = Field(False, description="record Python stacks: larger traces, slower host side")
 
 
-class Config(Section):
-    """A whole study."""
-
-    run: Name = Field("local", description="results go to reports/<run>/")
-    device: Literal["cuda", "cpu"] = Field(
 class Compare(Section):
     """The rule compare: two runs, row by row."""
 
@@ -210,6 +210,11 @@ class Compare(Section):
     force: bool = Field(False, description="compare what may not be compared, and mark the result")
 
 
+class Config(Section):
+    """A whole study."""
+
+    run: Name = Field("local", description="results go to reports/<run>/")
+    device: Literal["cuda", "cpu"] = Field(
         "cuda", description="cpu runs every pass, but there are no GPU kernels to compare"
     )
     replay: Annotated[FilePath | None, BeforeValidator(empty_is_none)] = Field(
@@ -217,21 +222,26 @@ class Compare(Section):
     )
     seed: Count = Field(2026, ge=0, lt=2**32, description="seeds all inputs and weights")
     workloads: list[WorkloadChoice] = Field(
-        [WorkloadChoice(file="workloads/linear_chain.py")], min_length=1, description="what is measured"
+        [WorkloadChoice(file="workloads/linear_chain.py", claims=LINEAR_CHAIN)],
+        min_length=1,
+        description="what is measured",
     )
     measure: Measure = Field(Measure(), description="how much is recorded")
     tolerance: Tolerance = Field(Tolerance(), description="what counts as equal")
     build: Build = Field(Build(), description="the CUDA extension")
     nsys: Nsys = Field(Nsys(), description="Nsight Systems")
     torch: Torch = Field(Torch(), description="torch.profiler")
+    compare: Compare = Field(Compare(), description="two runs, row by row: snakemake --cores 1 compare")
     environment: list[EnvironmentName] = Field(
         [], description="more variables for measured processes; an .nsys-rep stores their values"
+    )
+    claims: list[Claim] = Field(
+        list(EVERY_RUN), description="what is expected of every case; they decide no verdict"
     )
 
 
 def load_config(mapping: Mapping[str, Any]) -> Config:
     """Check what YAML and ``--config key=value`` gave.  Raises one ConfigProblems with all that is wrong."""
-    compare: Compare = Field(Compare(), description="two runs, row by row: snakemake --cores 1 compare")
     try:
         config = Config.model_validate(dict(mapping))
     except ValidationError as error:
@@ -243,7 +253,7 @@ def load_config(mapping: Mapping[str, Any]) -> Config:
 
 def contradictions(config: Config) -> list[str]:
     """Keys that are fine alone and not together, each as a sentence."""
-    found = []
+    found = syntax_problems(config)
     timing = config.measure.timing
     if timing.max_samples < timing.min_samples:
         found.append(

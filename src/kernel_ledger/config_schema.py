@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from .files import write_text
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = "python -m kernel_ledger.config_schema"
 WIDTH = 110
+UNSAFE = re.compile(r"^[^\w.-]|: | #|[:\n]$|^$")  # text that YAML would not read as itself
 VALUE_COLUMN = 32
 HEADER = """\
 # What `snakemake --cores 1` measures, and what counts as equal: the one file to edit.
@@ -42,9 +45,12 @@ def config_text() -> str:
 
 
 def section(
-    part: dict[str, Any], values: dict[str, Any], schema: dict[str, Any], indent: str
+    part: dict[str, Any], values: dict[str, Any], schema: dict[str, Any], indent: str, *, again: bool = False
 ) -> Iterator[str]:
-    """The lines of one section: plain keys beside their explanation, inner sections below."""
+    """The lines of one section: plain keys beside their explanation, inner sections below.
+
+    ``again``: an item of a list that is not its first; its keys are explained already.
+    """
     nested = False
     for name, raw in part["properties"].items():
         inner, value, before = resolve(raw, schema), values[name], nested
@@ -56,18 +62,27 @@ def section(
             yield from section(inner, value, schema, indent + "  ")
         elif "$ref" in inner.get("items", {}):
             yield beside(f"{indent}{name}:", inner["description"])
-            for item in value:
-                yield from dashed(
-                    section(resolve(inner["items"], schema), item, schema, indent + "    "), indent
-                )
+            described = resolve(inner["items"], schema)
+            for number, item in enumerate(value):
+                yield from dashed(section(described, item, schema, indent + "    ", again=number > 0), indent)
         else:
-            yield from entry(indent, name, inner, value)
+            yield from entry(indent, name, inner, value, again=again)
 
 
-def entry(indent: str, name: str, part: dict[str, Any], value: Any) -> Iterator[str]:
+def entry(indent: str, name: str, part: dict[str, Any], value: Any, *, again: bool = False) -> Iterator[str]:
     """One key; where it is absent by default and has an example, the example, commented out."""
     text = explained(part)
-    if value is None and "examples" in part:
+    if again and value is None and "examples" in part:
+        return
+    if isinstance(value, str) and len(f"{indent}{name}: {value}") > WIDTH:
+        yield f"{indent}{name}: >-" + ("" if again else f"  # {text}")
+        yield from textwrap.wrap(
+            value, WIDTH, initial_indent=indent + "  ", subsequent_indent=indent + "  ", break_long_words=False,
+            break_on_hyphens=False,
+        )  # fmt: skip
+    elif again:
+        yield f"{indent}{name}: {flow(value)}"
+    elif value is None and "examples" in part:
         yield beside(f"{indent}# {name}: {flow(part['examples'][0])}", text)
     else:
         yield beside(f"{indent}{name}: {flow(value)}", text)
@@ -103,7 +118,11 @@ def flow(value: Any) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, float) and value < 1e-3:
         return f"{value:.1e}"  # YAML 1.1 reads 1e-05, without a point, as text
-    return value if isinstance(value, str) else json.dumps(value)
+    return (
+        value
+        if isinstance(value, str) and not UNSAFE.search(value)
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def targets(repository: Path) -> dict[Path, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .claims.planned import enter_claims
 from .config import Config, WorkloadChoice
 from .config_problems import ConfigProblems
 from .errors import ConfigError
@@ -30,6 +31,7 @@ def make_plan(config: Config, passes: Sequence[str] = PASSES) -> dict[str, Any]:
     left_out: list[dict[str, str]] = []
     cases = [case for choice in choices(config) for case in planned(choice, config, problems, left_out)]
     problems += repeated(cases)
+    problems += enter_claims(cases, config)
     if not problems and all(case["file"] == RULER for case in cases):
         problems += [f"{left['file']}: this machine cannot run it: {left['reason']}" for left in left_out]
     if problems:

@@ -10,6 +10,7 @@ from typing import Any
 from . import __version__
 from .errors import EvidenceError, PassError
 from .files import read_json, sha256
+from .privileges import privileges
 from .process import Finished
 from .request import announcements
 
@@ -46,6 +47,7 @@ def run_record(
             "nsys": nsys_version,
         },
         "gpu": gpu(child["gpu"], identity),
+        "privileges": privileges(),  # of the launcher, whose rights the measured process has
         "nvml": nvml,
         "nvml_reason": nvml_reason,
         "library_sha256": None if library is None else sha256(library),
