@@ -15,7 +15,11 @@ class GpuOp:
 
     ``level``: "kernel" or "memory".  ``name``: demangled, the join key of the two books; ``symbol``: as
     recorded.  ``launch_start``: start of the API call that launched it, None where no call was recorded.
-    ``range``: the announced range around that call, ``iteration`` its index, both None outside them.
+    ``range``: the announced range around that call in time, on any thread, ``iteration`` its index, both None
+    outside them.  Of nsys's book: ``thread_range``, the announced range around the call on its own thread, and
+    ``innermost``, the innermost range of any name there; nsys's CSVs go by these.
+    ``graph``: launched by the replay of a CUDA graph, whose operations all have the correlation of that one call;
+    ``graph_node``: which node of it, where the tool says so.
     """
 
     level: str
@@ -35,6 +39,10 @@ class GpuOp:
     input_shapes: str = ""
     range: str | None = None
     iteration: int | None = None
+    thread_range: str | None = None
+    innermost: str | None = None
+    graph: bool = False
+    graph_node: int | None = None
 
     @property
     def duration(self) -> int:

@@ -39,6 +39,7 @@ class Args(msgspec.Struct):
     block: list[int] | None = None
     bytes: int | None = None
     input_dims: Any = msgspec.field(name="Input Dims", default=None)
+    graph_node: Any = msgspec.field(name="graph node id", default=None)
 
 
 class Event(msgspec.Struct):
@@ -158,14 +159,19 @@ def build_book(path: Path, events: list[Event], announced: Collection[str]) -> B
     if missing:
         findings.append(Finding("structure", f"{missing} GPU operations have no launching call", path.name))
     placed = place(ops, ranges)
-    launched = {op.correlation for op in ops if op.level == "kernel"}
-    launches = {c for c, e in by_correlation.items() if is_kernel_launch(e.name)}
+    launched = {op.correlation for op in ops if op.level == "kernel" or op.graph}
+    launches = {c for c, e in by_correlation.items() if is_kernel_launch(e.name) or is_graph_launch(e.name)}
     return Book(path.name, with_enclosing(placed), ranges, tuple(findings), len(launches - launched))
 
 
 def is_kernel_launch(api: str) -> bool:
     """Whether a CUDA API call launches kernels (cudaLaunchKernel*, cuLaunchKernel*, cooperative ones)."""
     return "LaunchKernel" in api or "LaunchCooperativeKernel" in api
+
+
+def is_graph_launch(api: str) -> bool:
+    """Whether a CUDA API call replays a graph: it launches many operations, kernels or copies."""
+    return "GraphLaunch" in api
 
 
 def operation(event: Event, calls: dict[int, Event], owners: dict[int, Event]) -> GpuOp:
@@ -191,6 +197,8 @@ def operation(event: Event, calls: dict[int, Event], owners: dict[int, Event]) -
         thread=call.tid if call else None,
         operator=owner.name if owner else "",
         input_shapes=shapes(owner.args) if owner else "",
+        graph=bool(call) and is_graph_launch(call.name),
+        graph_node=args.graph_node,
     )
 
 

@@ -107,7 +107,7 @@ def check_call(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], path: 
             raise ConfigError(
                 f"forward changes example input {number} in place, so that each call computes something else",
                 where=path,
-                next_step=f"clone it in forward: x = x.clone(); or use the operator without the underscore at its end",
+                next_step="clone it in forward: x = x.clone(); or use the operator without the underscore at its end",
             )
     second = called(module, inputs, path)
     for number, (one, other) in enumerate(zip(kept, second, strict=True)):

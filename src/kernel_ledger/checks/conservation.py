@@ -8,6 +8,7 @@ from ..plan_file import Plan
 from ..reconcile.balance import compare_counts
 from ..reconcile.operations import announced_kernels
 from ..reconcile.rows import missing_books
+from .graphs import differing_graphs, graph_faults
 from .outcome import Outcome, Parts, findings, missing_records, shorten
 
 NEXT = "see the rows' reasons; measure the named pass again, and lower `iterations` where a buffer overflowed"
@@ -20,6 +21,7 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     for name, book in books(case):
         parts.wrong += [f"{name}: {f.text}" for f in book.findings if f.check == "conservation"]
     parts.wrong += lost_ranges(case)
+    parts.wrong += miscounted_graphs(case)
     parts.wrong += [
         text for variant in case.plan.variants for text in miscounted_by_name(case, variant, rows)
     ]
@@ -35,6 +37,18 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     measured = f"{len(counted)} kinds of GPU operation, {sum(r['nsys_count'] or 0 for r in counted)} launches in nsys"
     parts.evidence += [f"torch/{v}/trace.json.gz" for v in case.plan.variants] + ["nsys/report.sqlite"]
     return parts.outcome(measured, "program = torch = nsys")
+
+
+def miscounted_graphs(case: CaseEvidence) -> list[str]:
+    """What is wrong with the replays of CUDA graphs, in one book or between the two."""
+    wrong = []
+    for variant, torch in case.torch.items():
+        name = case.plan.range_name(variant)
+        wrong += [f"torch/{variant}: {text}" for text in graph_faults(torch, name)]
+        if case.nsys is not None:
+            wrong += [f"nsys: {variant}: {text}" for text in graph_faults(case.nsys, name)]
+            wrong += [f"{variant}: {text}" for text in differing_graphs(torch, case.nsys, name)]
+    return shorten(wrong)
 
 
 def lost_ranges(case: CaseEvidence) -> list[str]:

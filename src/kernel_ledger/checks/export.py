@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .. import leaks
 from ..capture import CaseEvidence
-from ..evidence import Statistics, statistics
+from ..evidence import GpuOp, Statistics, statistics
 from ..plan_file import Plan
 from .outcome import Outcome, Parts, findings, missing_records, shorten
 
@@ -78,10 +78,11 @@ def differences(case: CaseEvidence) -> list[str]:
     """Where a CSV and the records of report.sqlite say different things."""
     if case.nsys is None:
         return []
+    announced = set(map(case.plan.range_name, case.plan.variants))
     records: dict[tuple[str | None, str], list[int]] = {}
     for op in case.nsys.ops:
         if op.level == "kernel":
-            records.setdefault((op.range, op.symbol), []).append(op.duration)
+            records.setdefault(printed_key(op, announced), []).append(op.duration)
     wrong = []
     for key in sorted(set(records) | set(case.kernel_stats), key=str):
         said, found = case.kernel_stats.get(key), statistics(records.get(key, []))
@@ -93,6 +94,16 @@ def differences(case: CaseEvidence) -> list[str]:
     return wrong + total_differences(case) + range_differences(case)
 
 
+def printed_key(op: GpuOp, announced: set[str]) -> tuple[str | None, str]:
+    """(range, symbol) under which the CSV has a kernel: nsys goes by the innermost range of the launching thread.
+
+    So a backward kernel, which autograd's own thread launches, stands there outside every range.
+    """
+    if op.innermost is None or op.innermost in announced:
+        return op.innermost, op.symbol
+    return None, f"{op.innermost}/{op.symbol}"
+
+
 def total_differences(case: CaseEvidence) -> list[str]:
     """Where the sums of the other kernel summaries are not those of the records."""
     announced = set(map(case.plan.range_name, case.plan.variants))
@@ -100,7 +111,7 @@ def total_differences(case: CaseEvidence) -> list[str]:
     for name, totals in case.totals.items():
         for key in sorted({*totals, *(announced if name == "nvtx_kern_sum.csv" else {None})}, key=str):
             kernels = [
-                op.duration for op in case.nsys.ops if op.level == "kernel" and key in (None, op.range)
+                op.duration for op in case.nsys.ops if op.level == "kernel" and key in (None, op.thread_range)
             ]
             said, found = totals.get(key, (0, 0)), (len(kernels), sum(kernels))
             if said != found:

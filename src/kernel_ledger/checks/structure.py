@@ -53,12 +53,18 @@ def impossible(op: GpuOp) -> Iterable[str]:
 
 
 def overlaps(ops: tuple[GpuOp, ...]) -> Iterable[str]:
-    """Operations of one stream that ran at the same time."""
+    """Operations of one stream that ran at the same time.
+
+    Branches of one CUDA graph may: its replay is one call, whose operations share a correlation.
+    """
     streams: dict[tuple, list[GpuOp]] = {}
     for op in ops:
         streams.setdefault((op.device, op.stream), []).append(op)
     for (_, stream), members in sorted(streams.items(), key=lambda item: str(item[0])):
         ordered = sorted(members, key=lambda o: (o.start, o.end))
-        for before, after in zip(ordered, ordered[1:], strict=False):
-            if after.start < before.end:
+        before = ordered[0]
+        for after in ordered[1:]:
+            one_replay = before.graph and after.graph and before.correlation == after.correlation
+            if after.start < before.end and not one_replay:
                 yield f"{before.name} and {after.name} overlap by {before.end - after.start} ns on stream {stream}"
+            before = max(before, after, key=lambda o: o.end)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..evidence import Book, Finding, GpuOp, RangeInstance, Statistics, place
-from ..kineto import is_kernel_launch
+from ..kineto import is_graph_launch, is_kernel_launch
 from ..names import demangle, memory_name
 from .database import read_sqlite
 from .rows import KernelRow, MemoryRow, NsysBook
@@ -35,15 +35,16 @@ def read(path: Path, announced: Collection[str]) -> Book:
         Finding("structure", f"range {r.name} was never closed", path.name) for r in ours if r.end is None
     ]
     ranges = tuple(RangeInstance(r.name, r.start, r.end) for r in ours if r.end is not None)
-    kernels = [kernel(row) for row in book.kernels or ()]
-    memory = [memory_op(row) for row in book.memory or ()]
+    kernels = [kernel(row, announced) for row in book.kernels or ()]
+    memory = [memory_op(row, announced) for row in book.memory or ()]
     recorded = {(row.process, row.correlation) for row in book.kernels or ()}
+    recorded |= {(row.process, row.correlation) for row in book.memory or () if replayed(row)}
     return Book(
         source=path.name,
         ops=place([*kernels, *memory], ranges),
         ranges=ranges,
         findings=tuple(findings),
-        launches_without_kernel=launches(path) - len(recorded),
+        launches_without_kernel=len(launches(path) - recorded),
         graphs=book.graph_launches or 0,
     )
 
@@ -67,7 +68,24 @@ def contradictions(book: NsysBook, file: str) -> list[Finding]:
     return found
 
 
-def kernel(row: KernelRow) -> GpuOp:
+def replayed(row: KernelRow | MemoryRow) -> bool:
+    """Whether the replay of a CUDA graph launched it."""
+    return row.call is not None and is_graph_launch(row.call.name)
+
+
+def launched_by(row: KernelRow | MemoryRow, announced: Collection[str]) -> dict:
+    """The fields of an operation that its launching call gives."""
+    return {
+        "launch_start": row.call.start if row.call else None,
+        "thread": row.call.thread if row.call else None,
+        "thread_range": next((name for name in reversed(row.range_path) if name in announced), None),
+        "innermost": row.range_path[-1] if row.range_path else None,
+        "graph": replayed(row),
+        "graph_node": row.graph_node,
+    }
+
+
+def kernel(row: KernelRow, announced: Collection[str]) -> GpuOp:
     symbol = row.symbol or row.demangled
     return GpuOp(
         level="kernel",
@@ -80,12 +98,11 @@ def kernel(row: KernelRow) -> GpuOp:
         correlation=row.correlation,
         grid=row.grid,
         block=row.block,
-        launch_start=row.call.start if row.call else None,
-        thread=row.call.thread if row.call else None,
+        **launched_by(row, announced),
     )
 
 
-def memory_op(row: MemoryRow) -> GpuOp:
+def memory_op(row: MemoryRow, announced: Collection[str]) -> GpuOp:
     return GpuOp(
         level="memory",
         name=memory_name(row.kind),
@@ -96,19 +113,20 @@ def memory_op(row: MemoryRow) -> GpuOp:
         stream=row.stream,
         correlation=row.correlation,
         bytes=row.bytes,
-        launch_start=row.call.start if row.call else None,
-        thread=row.call.thread if row.call else None,
+        **launched_by(row, announced),
     )
 
 
-def launches(path: Path) -> int:
-    """Kernel-launching API calls in an export: each must have left a kernel record."""
+def launches(path: Path) -> set[tuple[int | None, int | None]]:
+    """(process, correlation) of the calls in an export that launch kernels or graphs: each must have left a record."""
     from .database import Reader, connect
 
     connection = connect(path)
     try:
         calls, _ = Reader(connection, path).calls()
-        return sum(is_kernel_launch(call.name) for call in calls.values())
+        return {
+            key for key, call in calls.items() if is_kernel_launch(call.name) or is_graph_launch(call.name)
+        }
     finally:
         connection.close()
 

@@ -39,8 +39,9 @@ def nsys_statistics(case: CaseEvidence, group: Group) -> tuple[Statistics | None
     if not group.nsys:
         return None, ""
     if group.level == "kernel" and group.whole:
-        keys = {(op.range, op.symbol) for op in group.nsys}
-        if len(keys) == 1 and (row := case.kernel_stats.get(keys.pop())) is not None:
+        keys = {(op.thread_range, op.symbol) for op in group.nsys}
+        row = case.kernel_stats.get(keys.pop()) if len(keys) == 1 else None
+        if row is not None and row.count == len(group.nsys):  # of another thread: one row for all variants
             return row, case.source("nsys/cuda_gpu_kern_sum_by_range.csv")
     return statistics([op.duration for op in group.nsys]), case.source("nsys/report.sqlite")
 
