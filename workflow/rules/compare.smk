@@ -20,7 +20,11 @@ def compared_runs(wildcards):
             next_step="snakemake --cores 1 compare --config compare='{base: reports/a, new: reports/b}'",
         )
         stop(problem)
-    return [f"{run}/{name}" for run in (STUDY.config.compare.base, NEW_RUN) for name in ("results.csv", "verdict.json")]
+    return [
+        f"{run}/{name}"
+        for run in (STUDY.config.compare.base, NEW_RUN)
+        for name in ("results.csv", "verdict.json")
+    ]
 
 
 rule compare:
