@@ -47,6 +47,7 @@ rule all:
         f"{STUDY.output}/results.csv",
         f"{STUDY.output}/verdict.json",
         f"{STUDY.output}/summary.md",
+        f"{STUDY.output}/report.html",
         f"{LOGS}/gate.ok",
 
 

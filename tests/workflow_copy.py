@@ -33,7 +33,7 @@ FILES = {
     "torch_pass": "lambda g: [Path(g.output) / n for n in names('torch', [g.variant], g.repeat)]",
     "nsys_pass": "lambda g: [Path(g.output) / n for n in names('nsys', [], g.repeat)]",
     "export": "lambda g: [Path(g.capture) / n for n in names('export', [])]",
-    "report": "lambda g: [Path(g.run) / 'summary.md']",
+    "report": "lambda g: [Path(g.run) / n for n in ('summary.md', 'report.html')]",
     "reconcile": "lambda g: [Path(g.output) / n for n in ('results.csv', 'results.schema.json')]",
 }
 JUDGE = """
