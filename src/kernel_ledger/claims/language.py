@@ -32,6 +32,7 @@ ARITHMETIC: Mapping[type, Callable] = {
     ast.Div: operator.truediv,
 }
 NUMBER, TRUTH = "a number", "a truth value"
+DEEPEST = 40
 BOOKS = ("torch", "nsys")
 
 
@@ -55,6 +56,14 @@ class Signature:
     parameters: tuple[Parameter, ...]
     returns: str
     meaning: str
+
+    def __str__(self) -> str:
+        """As the documentation has it: optional parameters in brackets, defaults shown."""
+        told = [
+            f"[{p.name}]" if p.optional else p.name if p.default is None else f"{p.name}={p.default!r}"
+            for p in self.parameters
+        ]
+        return f"{self.name}({', '.join(told)})"
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,8 @@ def parse(text: str, functions: Mapping[str, Signature]) -> ast.expr:
         ) from None
     except (RecursionError, MemoryError):
         raise BadExpression([Problem(1, "this expression is nested too deeply")]) from None
+    if depth(tree) > DEEPEST:
+        raise BadExpression([Problem(1, "this expression is nested too deeply")])
     checker = Checker(line, functions)
     kind = checker.kind(tree)
     if not checker.problems and kind != TRUTH:
@@ -100,6 +111,14 @@ def parse(text: str, functions: Mapping[str, Signature]) -> ast.expr:
     if checker.problems:
         raise BadExpression(checker.problems)
     return tree
+
+
+def depth(tree: ast.AST) -> int:
+    """Levels of a tree, counted without recursion."""
+    level, count = [tree], 0
+    while level:
+        level, count = [child for node in level for child in ast.iter_child_nodes(node)], count + 1
+    return count
 
 
 class Checker:
