@@ -61,9 +61,8 @@ def judge(base: Samples, new: Samples, margin_pct: float) -> Judgement:
     if lacking:
         verdict, reason = "ambiguous", f"no samples of {', '.join(lacking)} in both runs"
     elif verdict == "ambiguous":
-        alone = {classify(percent(f.low), percent(f.high), margin_pct) for f in known.values()}
-        reason = "the interval and the margin overlap" if alone == {"ambiguous"} else "the books do not agree"
-        reason = reason if len(known) > 1 else "the interval and the margin overlap"
+        alone = {w: classify(percent(f.low), percent(f.high), margin_pct) for w, f in known.items()}
+        reason = "interval and margin overlap: " + ", ".join(f"{verdict} by {w}" for w, verdict in alone.items())
     return Judgement(verdict, middle, low, high, margin_pct, changes, reason)
 
 
