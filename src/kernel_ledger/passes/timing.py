@@ -1,7 +1,8 @@
 """Pass timing: every variant and reference in alternating rounds, no profiler in the process.
 
 Timer: CUDA events on a GPU (resolution about 0.5 us), perf_counter_ns on a CPU.  Writes timing.json with all
-samples in integer nanoseconds.
+samples in integer nanoseconds.  On a GPU, afterwards, also by the host's clock: what a call costs from an idle GPU to
+an idle GPU, launch and wait included.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
     flush = l2_flush(session) if limits["flush_l2"] else None
     measure = cuda_round if session.on_cuda else cpu_round
     samples, stopped = rounds(session, limits, lambda order: measure(session.calls, order, flush))
+    variants = {name: entry(values, stopped[name]) for name, values in samples.items()}
+    if session.on_cuda:
+        for name, trials in wall_clock(session, limits["min_samples"]).items():
+            variants[name] |= {"wall_samples_ns": trials, "wall_median_ns": statistics.median(trials)}
     payload = {
         "format": 1,
-        "variants": {name: entry(values, stopped[name]) for name, values in samples.items()},
+        "variants": variants,
         "order": "alternating rounds, each begun by another variant",
         "flush_l2": flush is not None,
         "timer": "cuda_event" if session.on_cuda else "perf_counter",
@@ -133,6 +138,19 @@ def cpu_round(
         started = time.perf_counter_ns()
         calls[name]()
         samples[name] = time.perf_counter_ns() - started
+    return samples
+
+
+def wall_clock(session: Session, trials: int) -> dict[str, list[int]]:
+    """So many calls of each variant in alternating rounds, by the host's clock, the GPU idle before and after each."""
+    samples: dict[str, list[int]] = {name: [] for name in session.calls}
+    for _ in range(trials):
+        for name, call in session.calls.items():
+            session.synchronize()
+            started = time.perf_counter_ns()
+            call()
+            session.synchronize()
+            samples[name].append(time.perf_counter_ns() - started)
     return samples
 
 
