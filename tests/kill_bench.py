@@ -36,7 +36,7 @@ class Bench:
         self.root = root.resolve()
         self.plan, case = write_plan(self.root, nsys_path=nsys_path and str(nsys_path))
         self.case = self.plan.parent / "tiny" / case
-        change_plan(self.plan, environment=[MARK])
+        change_plan(self.plan, environment=[MARK, "KERNEL_LEDGER_TEST_PAUSE"])
         self.out = self.root / "out"
         self.captures = None
         self.given = ["--plan", self.plan, "--workload", "tiny", "--case", case, "--output", self.case]

@@ -13,6 +13,7 @@ import pytest
 
 from kernel_ledger import exclusive
 from kernel_ledger.errors import MachineError
+from kernel_ledger.liveness import birth_of
 
 SOURCE = str(Path(exclusive.__file__).parents[1])
 HOLDER = {"command": "timing linear_chain/rows8", "run": "first"}
@@ -27,6 +28,18 @@ with gpu_lock("GPU-1", holder=holder, folder=Path(sys.argv[1])) as descriptor:
         subprocess.Popen(["sleep", sys.argv[2]], pass_fds=[descriptor], stdout=subprocess.DEVNULL)
     print("held", flush=True)
     time.sleep(60)
+"""
+
+OTHER_USER = """
+import os, sys
+from pathlib import Path
+from kernel_ledger import entry
+from kernel_ledger.exclusive import gpu_lock
+def main():
+    os.setuid(65534)  # nobody
+    with gpu_lock("GPU-1", holder={}, folder=Path(sys.argv[1]), wait_s=0):
+        pass
+entry.run(main)
 """
 
 
@@ -119,6 +132,71 @@ def test_a_link_in_place_of_the_lock_file_is_refused(tmp_path):
     with pytest.raises(MachineError, match="cannot be opened"), take(tmp_path):
         pass
     assert not (tmp_path / "victim").exists()
+
+
+def test_a_later_process_with_the_holders_number_is_not_taken_for_it(tmp_path):
+    facts = {"pid": os.getpid(), "birth": "1", "command": "c", "run": "r", "since": "s"}
+    (tmp_path / "GPU-1.lock").write_text(json.dumps(facts))
+    assert "that process is gone" in described(tmp_path / "GPU-1.lock")
+    (tmp_path / "GPU-1.lock").write_text(json.dumps(facts | {"birth": birth_of(os.getpid())}))
+    assert "gone" not in described(tmp_path / "GPU-1.lock")
+
+
+def described(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return exclusive.describe_holder(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def test_what_others_wrote_into_the_file_does_not_reach_the_terminal_as_it_is(tmp_path):
+    facts = {"pid": 10**20, "command": "\x1b[2Jboo\n" + "x" * 999, "run": "r", "since": "s"}
+    (tmp_path / "GPU-1.lock").write_text(json.dumps(facts))
+    assert described(tmp_path / "GPU-1.lock").isprintable() and len(described(tmp_path / "GPU-1.lock")) < 500
+
+
+def test_after_a_clean_end_the_file_names_nobody(tmp_path):
+    with take(tmp_path):
+        pass
+    assert (tmp_path / "GPU-1.lock").read_bytes() == b""
+
+
+def test_a_lock_file_that_was_deleted_while_someone_waited_is_not_locked_in_vain(tmp_path, monkeypatch):
+    monkeypatch.setattr(exclusive, "POLL_S", 0.05)
+    holder = start(tmp_path)
+
+    def delete_and_end():
+        (tmp_path / "GPU-1.lock").unlink()
+        holder.kill()
+
+    threading.Timer(0.5, delete_and_end).start()
+    with take(tmp_path, wait_s=20), pytest.raises(MachineError, match="still taken"), take(tmp_path):
+        pass
+    holder.wait()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(MachineError, match="give all users access to .*file/locks"),
+        take(tmp_path / "file/locks"),
+    ):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize(("mode", "status"), [(0o666, 0), (0o600, 3)])
+def test_a_lock_file_of_another_user_is_shared_or_named(tmp_path, mode, status):
+    with take(tmp_path / "locks"):
+        pass
+    (tmp_path / "locks" / "GPU-1.lock").chmod(mode)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    command = [sys.executable, "-c", OTHER_USER, str(tmp_path / "locks")]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    assert status == 0 or "mode 666" in done.stderr
 
 
 def test_a_lock_file_with_odd_text_does_not_confuse(tmp_path):

@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .errors import MachineError
-from .liveness import lives
+from .liveness import birth_of, lives
 
 POLL_S = 0.5
 REMIND_S = 30.0
 WAIT_S = 3600.0
+LONGEST_TEXT = 400
 
 
 def default_folder() -> Path:
@@ -47,16 +48,32 @@ def gpu_lock(
     ``holder`` ("command", "run") is shown to others who wait.  The lock belongs to the open file: a child
     that outlives a killed launcher keeps it.  Raises MachineError naming the holder after ``wait_s``.
     """
-    descriptor = _open(folder or default_folder(), key)
+    descriptor = _take(folder or default_folder(), key, wait_s, say)
     try:
-        _wait(descriptor, key, wait_s, say)
-        facts = {"pid": os.getpid(), **holder, "since": datetime.now(UTC).isoformat(timespec="seconds")}
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        facts = {"pid": os.getpid(), "birth": birth_of(os.getpid()), **holder, "since": since}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(facts).encode(), 0)
         yield descriptor
+        os.ftruncate(descriptor, 0)  # the next holder must not be taken for this one
         # after a clean end nothing of ours runs; a helper of a tool that kept the descriptor must not hold it
         fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
+        os.close(descriptor)
+
+
+def _take(folder: Path, key: str, wait_s: float, say: Callable[[str], None]) -> int:
+    """Open and lock the file; again where it was deleted meanwhile (a cleaner of /tmp), since the next one
+    to come would lock a new file beside ours."""
+    while True:
+        descriptor = _open(folder, key)
+        try:
+            _wait(descriptor, key, wait_s, say)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
         os.close(descriptor)
 
 
@@ -87,23 +104,24 @@ def _open(folder: Path, key: str) -> int:
 
 
 def _wait(descriptor: int, key: str, wait_s: float, say: Callable[[str], None]) -> None:
-    started, said = time.monotonic(), None
+    """Lock the file, saying for whom it is waited: at once, when that changes, and every 30 s."""
+    started, said, told = time.monotonic(), 0.0, None
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
             pass
-        now = time.monotonic()
+        now, holder = time.monotonic(), describe_holder(descriptor)
         if now - started >= wait_s:
             raise MachineError(
                 f"the GPU {key} is still taken after {wait_s:.0f} s",
-                found=describe_holder(descriptor),
+                found=holder,
                 next_step="wait for it to end, or end it if it is stuck; no file needs to be deleted",
             )
-        if said is None or now - said >= REMIND_S:
-            say(f"waiting for the GPU {key}, held by {describe_holder(descriptor)}")
-            said = now
+        if holder != told or now - said >= REMIND_S:
+            say(f"waiting for the GPU {key}, held by {holder}")
+            said, told = now, holder
         time.sleep(min(POLL_S, wait_s))
 
 
@@ -116,6 +134,7 @@ def describe_holder(descriptor: int) -> str:
         return "a process that has not yet said who it is"
     command, run, since = (facts.get(key, "?") for key in ("command", "run", "since"))
     text = f"pid {pid} ({command}, run {run}) since {since}"
-    if not lives(pid):
+    if not lives(pid, facts.get("birth")):
         text += "; that process is gone, a child of it still measures"
-    return text
+    # any user may write into the file, and this goes to a terminal
+    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_TEXT])
