@@ -23,8 +23,14 @@ from kernel_ledger.names import demangle
 from kernel_ledger.nsys.tables import COLUMNS
 
 TEMPLATE = Path(__file__).parent / "data" / "linear.sqlite"
-MUL = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIfffNS0_15binary_internal10MulFunctorIfEEEESt5arrayIPcLm3EEEEviT0_T1_"
-GEMM = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas"
+MUL = (
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIfffNS0_15binary_internal10MulFunctorIfEEEE"
+    "St5arrayIPcLm3EEEEviT0_T1_"
+)
+GEMM = (
+    "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4"
+    "_execute_kernel__5x_cublas"
+)
 FUSED = "_Z18fused_chain_vectorPKfS0_Pfffffl"
 SPIN = "ruler_spin"
 PID, TID, STREAM = 4242, 4242, 7
@@ -251,7 +257,8 @@ def record(s: Scenario, name: str, folder: Path, files: tuple[str, ...] | None =
         "nvml": {"before": sample, "after": sample, "samples": [sample]}, "workload_sha256": "ab" * 32,
         "probe": {"result": 39 if name == "nsys" else 0, "regime": "exclusive", "reason": None, "injection": []},
         "announced": {f"{s.workload}/{v}": s.iterations for v in variants},
-        "output_sha256": {v: "cd" * 32 for v in variants}, "expectations": {v: s.expectations[v] for v in variants if v in s.expectations},
+        "output_sha256": {v: "cd" * 32 for v in variants},
+        "expectations": {v: s.expectations[v] for v in variants if v in s.expectations},
         "warnings": [], "files": {n: sha256(folder / n) for n in names},
     }  # fmt: skip
 
@@ -345,7 +352,8 @@ def write_sqlite(path: Path, s: Scenario) -> None:
             api = string("cudaMemcpyAsync_v3020" if memory else "cudaLaunchKernel_v7000")
             insert("CUPTI_ACTIVITY_KIND_RUNTIME", start=host, end=host + 2_500, eventClass=0, globalTid=GLOBAL_TID,
                    correlationId=correlation, nameId=api, returnValue=0)  # fmt: skip
-            common = {"start": start, "end": stop, "deviceId": 0, "contextId": 1, "streamId": STREAM, "correlationId": correlation,
+            common = {"start": start, "end": stop, "deviceId": 0, "contextId": 1, "streamId": STREAM,
+                      "correlationId": correlation,
                       "globalPid": GLOBAL_PID}  # fmt: skip
             if memory:
                 insert(
@@ -398,11 +406,11 @@ def write_csvs(folder: Path, s: Scenario) -> None:
     rows = {
         "nvtx_sum.csv": [[*spread(d), "PushPop", f"kernel_ledger:{s.workload}/{v}"] for v, d in hosts.items()],
         "nvtx_gpu_proj_sum.csv": [
-            [f"kernel_ledger:{s.workload}/{v}", "PushPop", sum(d), sum(hosts[v]), len(d), round(sum(d) / len(d), 1), *shape(d), len(d),
-             "1.0", "0.0", "0.0"] for v, d in spans.items()
+            [f"kernel_ledger:{s.workload}/{v}", "PushPop", sum(d), sum(hosts[v]), len(d), round(sum(d) / len(d), 1), *shape(d),
+             len(d), "1.0", "0.0", "0.0"] for v, d in spans.items()
         ],
         "nvtx_kern_sum.csv": [
-            [f"kernel_ledger:{s.workload}/{v}", "PushPop", PID, TID, s.iterations, *spread(d)[2:3], *spread(d)[1:2], *spread(d)[3:],
+            [f"kernel_ledger:{s.workload}/{v}", "PushPop", PID, TID, s.iterations, len(d), sum(d), *spread(d)[3:],
              demangle(symbol)] for (v, symbol), d in kernels.items() if v is not None
         ],
         "cuda_gpu_kern_sum.csv": [[*spread(d), demangle(symbol)] for symbol, d in merged.items()],

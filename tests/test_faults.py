@@ -6,6 +6,7 @@ import pytest
 from faults import REGISTRY
 from faults.bench import Bench
 from faults.fault import ERROR, HARMLESS, Fault
+from faults.page import COMMAND, PAGE, page
 
 from kernel_ledger.checks import CHECKS
 from kernel_ledger.errors import LedgerError
@@ -79,3 +80,7 @@ def test_ids_are_unique_and_every_check_has_faults():
 
 def test_every_fault_says_how_it_is_injected_and_what_its_reason_holds():
     assert [f.id for f in REGISTRY if not (f.injection and f.field and f.says or f.check == HARMLESS)] == []
+
+
+def test_the_page_of_faults_is_that_of_the_registry():
+    assert PAGE.read_text() == page(), f"repair docs/faults.md with: {COMMAND}"

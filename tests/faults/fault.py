@@ -8,6 +8,9 @@ from dataclasses import dataclass
 ERROR, HARMLESS = "error", "none"
 NOT_QUOTED = ("kernel", "eager", "Mul", "unknown")
 """A row whose evidence failed a check: (level, variant, part of the name, status)."""
+UNKNOWN = NOT_QUOTED
+"""A row that one of the books cannot speak of."""
+DISAGREE = ("kernel", "eager", "Mul", "disagree")
 
 
 @dataclass(frozen=True)

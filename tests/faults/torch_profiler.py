@@ -1,22 +1,13 @@
-"""Faults of torch.profiler: collisions, lost and impossible records, rows that repeat a time, files that are no trace."""
+"""Faults of a session of torch.profiler: collisions, missing privileges, lost kernels and lost ranges."""
 
 from __future__ import annotations
 
-import copy
-import gzip
-
-import capture_factory as factory
-
-from . import real_torch
 from .bench import Bench, events, without
-from .fault import NOT_QUOTED, Fault, declare
+from .fault import DISAGREE, NOT_QUOTED, UNKNOWN, Fault, declare
 
 FAULTS: list[Fault] = []
 fault = declare(FAULTS)
-TRACE = "torch/eager/trace.json.gz"
 GPU = ("kernel", "gpu_memcpy", "gpu_memset")
-UNKNOWN = ("kernel", "eager", "Mul", "unknown")
-DISAGREE = ("kernel", "eager", "Mul", "disagree")
 
 
 def probe(bench: Bench, result: int, injection: tuple[str, ...] = ()) -> None:
@@ -173,84 +164,6 @@ def kernel_before_launch(bench: Bench) -> None:
 
 
 @fault(
-    "ts-0", "A kernel starts at 0",
-    "Kineto writes ts 0 for a record whose time CUPTI did not fill in.",
-    "structure", "fail", "starts at 0, which no clock says", row=NOT_QUOTED,
-)  # fmt: skip
-def ts_zero(bench: Bench) -> None:
-    """The first kernel of eager has ts 0."""
-    with bench.trace("eager") as trace:
-        events(trace, "kernel")[0]["ts"] = 0
-
-
-@fault(
-    "no-duration", "A kernel took no time",
-    "Negative durations are clamped to 0 by the tool or by a script.",
-    "structure", "fail", "took no time", row=DISAGREE, also="agreement",
-)  # fmt: skip
-def no_duration(bench: Bench) -> None:
-    """One kernel of eager's mul has dur 0."""
-    with bench.trace("eager") as trace:
-        muls(trace)[2]["dur"] = 0
-
-
-@fault(
-    "negative-duration", "A kernel ends before it starts",
-    "End and start come from two clocks, or from two buffers.",
-    "structure", "fail", "ends 120000 ns before it starts", row=DISAGREE, also="agreement",
-)  # fmt: skip
-def negative_duration(bench: Bench) -> None:
-    """One kernel of eager's mul has a negative dur."""
-    with bench.trace("eager") as trace:
-        muls(trace)[2]["dur"] = -120
-
-
-@fault(
-    "overlap-1-ns", "Two kernels of one stream overlap by one nanosecond",
-    "Starts and ends are rounded outwards, or two sessions are merged.",
-    "structure", "fail", "overlap by 1 ns on stream 7", row=NOT_QUOTED,
-)  # fmt: skip
-def overlap(bench: Bench) -> None:
-    """One kernel of eager lasts to 1 ns behind the start of the next; touching is healthy."""
-    with bench.trace("eager") as trace:
-        first, second = events(trace, "kernel")[:2]
-        first["dur"] = (round(second["ts"] * 1000) - round(first["ts"] * 1000) + 1) / 1000
-
-
-@fault(
-    "fraction-of-a-nanosecond", "A time is no whole number of nanoseconds",
-    "A trace that went through a float: 17 digits are too few for microseconds since 1970 with three decimals.",
-    "structure", "fail", "not a whole number of nanoseconds", row=UNKNOWN, also="conservation identity agreement",
-)  # fmt: skip
-def fraction(bench: Bench) -> None:
-    """One kernel of eager has a ts with four decimals."""
-    with bench.trace("eager") as trace:
-        events(trace, "kernel")[0]["ts"] = 1000000.0001
-
-
-@fault(
-    "two-calls-one-correlation", "Two launching calls share a correlation id",
-    "Two sessions, or two processes, in one trace.",
-    "structure", "fail", "2 launching calls share correlation", row=NOT_QUOTED,
-)  # fmt: skip
-def two_calls(bench: Bench) -> None:
-    """A cudaLaunchKernel event of eager stands twice."""
-    with bench.trace("eager") as trace:
-        trace["traceEvents"].append(copy.deepcopy(events(trace, "cuda_runtime")[0]))
-
-
-@fault(
-    "no-correlation", "A kernel has no correlation id",
-    "Kineto's output for graph launches and some plug-ins.",
-    "structure", "fail", "has no correlation id", row=UNKNOWN, also="conservation identity agreement",
-)  # fmt: skip
-def no_correlation(bench: Bench) -> None:
-    """One kernel event of eager lacks the argument correlation."""
-    with bench.trace("eager") as trace:
-        del events(trace, "kernel")[0]["args"]["correlation"]
-
-
-@fault(
     "range-lost", "The trace lacks the announced range",
     "record_function is compiled away, or the cycle of a schedule cleared its first events.",
     "conservation", "fail", "torch counted 0, nsys counted 10", row=UNKNOWN, also="identity agreement",
@@ -292,112 +205,3 @@ def dropped_in_the_trace(bench: Bench) -> None:
     """The trace of eager has a top-level key WARNING with that line."""
     with bench.trace("eager") as trace:
         trace["WARNING"] = ["Dropped 4 activity records"]
-
-
-def repeated(id: str, title: str, field: str, category: str, name: str) -> None:
-    """Declare rows that repeat the first kernel's time under another category: they must not be counted."""
-    check = fault(id, title, field, "none", "harmless")
-
-    def inject(bench: Bench) -> None:
-        with bench.trace("eager") as trace:
-            for kernel in events(trace, "kernel")[::3]:
-                twin = {"ph": "X", "cat": category, "name": name, "pid": 0, "tid": factory.STREAM, "args": {}}
-                trace["traceEvents"].append(twin | {"ts": kernel["ts"], "dur": kernel["dur"]})
-
-    inject.__doc__ = (
-        f"The trace of eager gets rows `{name}` (category {category}) with the first kernel's time."
-    )
-    check(inject)
-
-
-repeated("gpu-user-annotation", "The range stands on the GPU's time line too, with the kernels' time",
-         "A table that sums by name counts the kernel and the range around it.", "gpu_user_annotation", "tiny/eager")  # fmt: skip
-repeated("compiled-region", "A compiled region repeats its kernel's time",
-         "With torch.compile one kernel's time stands in three rows (op, kernel, region).",
-         "cpu_op", "## Call CompiledFxGraph fabc ##")  # fmt: skip
-repeated("buffer-request", "Activity Buffer Request carries a kernel's time",
-         "key_averages() showed exactly the first GEMM's 2.758 ms as its own CUDA time (torch 2.11).",
-         "overhead", "Activity Buffer Request")  # fmt: skip
-
-
-@fault(
-    "foreign-external-id", "An External id equals the correlation id of a foreign launch",
-    "Both count from small numbers: a parser that joins on whichever matches gives kernels to wrong operators.",
-    "none", "harmless",
-)  # fmt: skip
-def foreign_external_id(bench: Bench) -> None:
-    """Every operator of eager gets the correlation id of the launch behind its own as External id."""
-    with bench.trace("eager") as trace:
-        for event in events(trace, "cpu_op", "kernel"):
-            event["args"]["External id"] = (
-                event["args"].get("External id", event["args"].get("correlation")) + 1
-            )
-
-
-def no_trace(id: str, title: str, field: str, says: str, how: str, damage) -> None:
-    """Declare a trace that cannot be read; ``damage`` makes it from the JSON text of a good one."""
-    check = fault(id, title, field, "structure", "fail", says, "snakemake again", row=UNKNOWN,
-                  also="conservation identity agreement")  # fmt: skip
-
-    def inject(bench: Bench) -> None:
-        bench.write(TRACE, damage(gzip.decompress((bench.case / TRACE).read_bytes())))
-
-    inject.__doc__ = how
-    check(inject)
-
-
-no_trace("invalid-json", "The trace is invalid JSON", "A name with a quote or a backslash that the writer did not escape.",
-         "not a Kineto trace", "An unescaped quote is put into the first kernel's name.",
-         lambda text: gzip.compress(text.replace(b'"kernel", "name": "', b'"kernel", "name": "a"b', 1)))  # fmt: skip
-no_trace("truncated-gzip", "The trace is a truncated gzip file", "A full disk, or a killed process.",
-         "truncated or not gzip", "The last half of the file is cut off.",
-         lambda text: gzip.compress(text)[: len(gzip.compress(text)) // 2])  # fmt: skip
-no_trace("truncated-json", "The trace ends in the middle of an event", "The same, where the trace is not compressed.",
-         "not a Kineto trace", "The file is plain JSON, cut off in the middle.", lambda text: text[: len(text) // 2])  # fmt: skip
-no_trace("infinity", "A time is Infinity", "A division by zero in the writer; Python's own JSON reader takes it.",
-         "not a Kineto trace", "A dur of eager's trace is Infinity.",
-         lambda text: gzip.compress(text.replace(b'"dur": 120.0', b'"dur": Infinity', 1)))  # fmt: skip
-no_trace("nan", "A time is NaN", "The same, and every comparison with it is false.",
-         "not a Kineto trace", "A dur of eager's trace is NaN.",
-         lambda text: gzip.compress(text.replace(b'"dur": 120.0', b'"dur": NaN', 1)))  # fmt: skip
-
-
-@fault(
-    "trace-missing", "There is no trace", "The profiler failed to write it, and the process went on.",
-    "structure", "fail", "there is no trace", row=UNKNOWN, also="conservation identity agreement freshness",
-)  # fmt: skip
-def trace_missing(bench: Bench) -> None:
-    """The trace of eager is removed."""
-    (bench.case / TRACE).unlink()
-
-
-@fault(
-    "cycle-cleared", "torch keeps only the last cycle of a schedule",
-    "\"Profiler clears events at the end of each cycle\": with a schedule each export overwrites the one before,"
-    " and the last cycle is empty (torch 2.13).",
-    "conservation", "fail", "torch counted 0, nsys counted 10", row=("range", "eager", "eager", "disagree"),
-    also="identity agreement",
-)  # fmt: skip
-def cycle_cleared(bench: Bench) -> None:
-    """Real torch on the CPU records ten calls in cycles of one; its trace takes the place of eager's."""
-    bench.write(TRACE, real_torch.trace(bench.root, "tiny/eager", cycles=True).read_bytes())
-
-
-@fault(
-    "hostile-range-name", "A range's name holds a quote",
-    "torch writes the names of ranges unescaped into its JSON (2.13 still does): no reader can open the trace.",
-    "structure", "fail", "not a Kineto trace", row=UNKNOWN, also="conservation identity agreement",
-)  # fmt: skip
-def hostile_range_name(bench: Bench) -> None:
-    """Real torch on the CPU records a range named `a"b`; its trace takes the place of eager's."""
-    bench.write(TRACE, real_torch.trace(bench.root, 'a"b').read_bytes())
-
-
-@fault(
-    "cpu-trace-for-a-gpu-pass", "The trace of a GPU pass was made without CUDA",
-    "torch falls back to the CPU silently where CUDA_VISIBLE_DEVICES is empty: all ranges, no kernel.",
-    "conservation", "unknown", "the torch trace has no GPU operation at all", row=UNKNOWN, also="identity agreement",
-)  # fmt: skip
-def cpu_trace(bench: Bench) -> None:
-    """Real torch on the CPU records ten calls in the announced range; its trace takes the place of eager's."""
-    bench.write(TRACE, real_torch.trace(bench.root, "tiny/eager").read_bytes())
