@@ -63,6 +63,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/python -m kernel_ledger.config_schema --check
+	$(BIN)/python -m kernel_ledger.columns_page --check
 	$(BIN)/python .ci/readme-rows --check
 	$(BIN)/python .ci/lint-workflow
 

@@ -1,4 +1,4 @@
-"""Rule reconcile: the captures of a run -> results.csv, results.schema.json, verdict.json."""
+"""Rule reconcile: the captures of a run -> results.csv, results.parquet, results.schema.json, verdict.json."""
 
 import argparse
 from pathlib import Path
@@ -7,10 +7,13 @@ from kernel_ledger.capture import read_case
 from kernel_ledger.columns import table_schema
 from kernel_ledger.entry import run
 from kernel_ledger.files import sha256, write_json
+from kernel_ledger.parquet import write_parquet
 from kernel_ledger.plan_file import read_plan
 from kernel_ledger.reconcile import reconcile_case, write_table
 from kernel_ledger.reconcile.withhold import withhold
 from kernel_ledger.verdict import examine, judge
+
+JUDGED = ("results.csv", "results.parquet", "results.schema.json")
 
 
 def main() -> None:
@@ -31,8 +34,9 @@ def main() -> None:
     verdict = args.output / "verdict.json"
     verdict.unlink(missing_ok=True)  # it must not vouch for a table that comes after it
     write_table(rows, args.output / "results.csv")
+    write_parquet(rows, args.output / "results.parquet")
     write_json(args.output / "results.schema.json", table_schema())
-    files = {name: sha256(args.output / name) for name in ("results.csv", "results.schema.json")}
+    files = {name: sha256(args.output / name) for name in JUDGED}
     write_json(verdict, judge(plan, examined) | {"files": files})
 
 

@@ -34,7 +34,9 @@ FILES = {
     "nsys_pass": "lambda g: [Path(g.output) / n for n in names('nsys', [], g.repeat)]",
     "export": "lambda g: [Path(g.capture) / n for n in names('export', [])]",
     "report": "lambda g: [Path(g.run) / n for n in ('summary.md', 'report.html')]",
-    "reconcile": "lambda g: [Path(g.output) / n for n in ('results.csv', 'results.schema.json')]",
+    "claims": "lambda g: [g.output]",
+    "timeline": "lambda g: [g.output]",
+    "reconcile": "lambda g: [Path(g.output) / n for n in ('results.csv', 'results.parquet', 'results.schema.json')]",
 }
 JUDGE = """
 (Path(given.output) / "verdict.json").write_text(Path("verdict.json").read_text())

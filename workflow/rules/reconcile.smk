@@ -7,9 +7,25 @@ rule reconcile:
         script_sources("scripts/reconcile.py"),
         plan=f"{STUDY.captures}/plan.json",
     output:
-        f"{STUDY.output}/results.csv",
-        f"{STUDY.output}/results.schema.json",
-        f"{STUDY.output}/verdict.json",
+        report(
+            f"{STUDY.output}/results.csv",
+            caption="../report/results.rst",
+            category="Results",
+            labels={"what": "both books, row by row", "format": "CSV"},
+        ),
+        f"{STUDY.output}/results.parquet",
+        report(
+            f"{STUDY.output}/results.schema.json",
+            caption="../report/schema.rst",
+            category="Results",
+            labels={"what": "what the columns mean", "format": "JSON"},
+        ),
+        report(
+            f"{STUDY.output}/verdict.json",
+            caption="../report/verdict.rst",
+            category="Results",
+            labels={"what": "the verdict and its checks", "format": "JSON"},
+        ),
     log:
         f"{LOGS}/reconcile.log",
     params:
