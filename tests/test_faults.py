@@ -84,3 +84,28 @@ def test_every_fault_says_how_it_is_injected_and_what_its_reason_holds():
 
 def test_the_page_of_faults_is_that_of_the_registry():
     assert PAGE.read_text() == page(), f"repair docs/faults.md with: {COMMAND}"
+
+
+def reason_of(bench: Bench, id: str) -> str:
+    (fault,) = [f for f in REGISTRY if f.id == id]
+    fault.inject(bench)
+    rows, _ = bench.reconciled()
+    (row,) = [r for r in rows if (r["level"], r["variant"]) == ("kernel", "eager") and "Mul" in r["name"]]
+    return f"torch_count {row['torch_count']}: {row['reason']}"
+
+
+@pytest.mark.parametrize(
+    ("id", "says"),
+    [
+        (
+            "first-kernels-missing",
+            "torch lacks launches of the first 2 calls: its session began late; raise warmup",
+        ),
+        ("last-kernels-missing", "torch lacks launches from call 7 on: its session ended early"),
+        ("launch-without-kernel", "torch lacks launches of the calls 4: records were dropped"),
+        ("no-kernel-event", "torch_count None: the torch trace has no GPU operation at all"),
+        ("throttled", "not quoted: clocks failed, see verdict.json"),
+    ],
+)
+def test_the_row_itself_says_what_is_lost_and_a_count_that_cannot_be_known_is_empty(bench, id, says):
+    assert says in reason_of(bench, id)
