@@ -188,3 +188,93 @@ def test_without_nvml_the_gpu_is_locked_by_its_number(tmp_path, monkeypatch):
     with device.taken("cuda", {"CUDA_VISIBLE_DEVICES": "3"}, {}, library) as taken:
         assert taken.identity is None and "Driver Not Loaded" in taken.reason
     assert (tmp_path / "cuda-3.lock").exists()
+
+
+def watched(library, work=lambda: None):
+    """What a pass records around a child that does ``work``."""
+
+    def run():
+        work()
+        return FINISHED
+
+    taken = device.Device({"uuid": "GPU-abc0"}, None, (), Nvml(library))
+    return taken.watch(run)[1]
+
+
+def test_a_process_that_came_and_went_during_the_pass_is_noted():
+    library = FakeNvml()
+    with subprocess.Popen(["sleep", "60"]) as child:
+
+        def work():
+            library.pids = [child.pid]
+            time.sleep(0.5)
+            library.pids = [child.pid, 1]
+            time.sleep(0.5)
+            library.pids = []
+
+        nvml = watched(library, work)
+        child.kill()
+    assert nvml["before"]["processes"] == nvml["after"]["processes"] == []
+    company = nvml["company"]
+    assert company["own_seen"] and company["most_at_once"] == 2 and company["untold"] == 0
+    assert company["others"] == [{"pid": 1, "name": "train1"}]
+
+
+def test_a_gpu_that_falls_off_the_bus_during_a_pass_loses_the_samples_not_the_pass():
+    class Lost(FakeNvml):
+        lost = False
+
+        def nvmlDeviceGetHandleByUUID(self, uuid):
+            if self.lost:
+                raise NVMLError("GPU is lost")
+            return super().nvmlDeviceGetHandleByUUID(uuid)
+
+    library = Lost()
+
+    def work():
+        library.lost = True
+        time.sleep(0.5)
+
+    nvml = watched(library, work)
+    assert nvml["before"]["sm_mhz"] == 1980 and nvml["after"]["failure"] == "GPU is lost"
+    assert nvml["sampling"]["failure"] == "GPU is lost"
+
+
+def test_a_list_of_processes_that_is_not_told_is_noted_as_such():
+    class Silent(FakeNvml):
+        def nvmlDeviceGetComputeRunningProcesses(self, handle):
+            raise NVMLError("Insufficient Permissions")
+
+    nvml = watched(Silent(), lambda: time.sleep(0.1))
+    assert nvml["before"]["processes"] is None
+    assert nvml["company"]["untold"] == nvml["company"]["looks"] > 0
+
+
+def test_a_client_of_mps_is_company_too():
+    class Shared(FakeNvml):
+        def nvmlDeviceGetMPSComputeRunningProcesses(self, handle):
+            return [SimpleNamespace(pid=4243)]
+
+    look = Nvml(Shared(processes=[4242])).look("GPU-abc0", settle_s=0)
+    assert [p["pid"] for p in look["processes"]] == [4242, 4243]
+
+
+def test_memory_in_use_is_told_without_what_the_driver_keeps():
+    class Newer(FakeNvml):
+        nvmlMemory_v2 = 2
+
+        def nvmlDeviceGetMemoryInfo(self, handle, version=None):
+            return SimpleNamespace(total=150 << 30, used=4 << 20 if version == 2 else 600 << 20)
+
+    assert Nvml(Newer()).look("GPU-abc0")["memory_used_mib"] == 4.0
+    assert Nvml(FakeNvml()).look("GPU-abc0")["memory_used_mib"] is None
+
+
+def test_nvml_that_fails_when_it_is_asked_is_a_reason(tmp_path, monkeypatch):
+    class Broken(FakeNvml):
+        def nvmlDeviceGetCount(self):
+            raise NVMLError("Unknown Error")
+
+    monkeypatch.setattr("kernel_ledger.exclusive.default_folder", lambda: tmp_path)
+    with device.taken("cuda", {"CUDA_VISIBLE_DEVICES": "9"}, {}, Broken()) as taken:
+        assert taken.nvml is None and "Unknown Error" in taken.reason

@@ -30,11 +30,18 @@ class Device:
         if self.nvml is None:
             return run(), None
         uuid = self.identity["uuid"]
-        before = self.nvml.look(uuid)
+        before = self._look(uuid)
         _warn(before)
         with Sampler(self.nvml, uuid) as sampler:
             finished = run()
-        return finished, {"before": before, "after": self.nvml.look(uuid), **sampler.summary()}
+        return finished, {"before": before, "after": self._look(uuid), **sampler.summary()}
+
+    def _look(self, uuid: str) -> dict[str, Any]:
+        """A look, or why there was none: a pass that was measured is not lost for it, and the check says so."""
+        try:
+            return self.nvml.look(uuid)
+        except self.nvml.library.NVMLError as error:
+            return {"failure": str(error), "throttle_reasons": [], "processes": None}
 
 
 @contextlib.contextmanager
@@ -62,7 +69,10 @@ def _identify(
         nvml = Nvml(library)
     except MachineError as error:
         return None, None, str(error)
-    return nvml, nvml.first_visible(environment), None
+    try:
+        return nvml, nvml.first_visible(environment), None
+    except nvml.library.NVMLError as error:
+        return None, None, f"NVML was asked and failed: {error}"
 
 
 def _warn(sample: Mapping[str, Any]) -> None:

@@ -111,15 +111,26 @@ class Nvml:
         deadline = time.monotonic() + settle_s
         while (found := self.processes(uuid)) and time.monotonic() < deadline:
             time.sleep(0.1)
-        return {**self.sample(uuid), "processes": found}
+        return {**self.sample(uuid), "processes": found, "memory_used_mib": self.memory_used_mib(uuid)}
+
+    def memory_used_mib(self, uuid: str) -> float | None:
+        """Memory that processes hold, without what the driver keeps for itself; None where not told."""
+        version = getattr(self.library, "nvmlMemory_v2", None)  # in version 1 the two are one number
+        if version is None:
+            return None
+        handle = self.library.nvmlDeviceGetHandleByUUID(uuid)
+        memory = self.optional("nvmlDeviceGetMemoryInfo", handle, version)
+        return None if memory is None else round(memory.used / (1 << 20), 1)
 
     def processes(self, uuid: str) -> list[dict[str, Any]] | None:
-        """Compute processes on a GPU as pid and name (None where unknown), ours left out; None: not told."""
+        """Compute processes on a GPU, clients of MPS too, as pid and name (None where unknown), this process left
+        out; None: not told."""
         handle = self.library.nvmlDeviceGetHandleByUUID(uuid)
         running = self.optional("nvmlDeviceGetComputeRunningProcesses", handle)
         if running is None:
             return None
-        others = sorted({process.pid for process in running} - {os.getpid()})
+        shared = self.optional("nvmlDeviceGetMPSComputeRunningProcesses", handle) or []
+        others = sorted({process.pid for process in (*running, *shared)} - {os.getpid()})
         return [{"pid": pid, "name": self._process_name(pid)} for pid in others]
 
     def _process_name(self, pid: int) -> str | None:

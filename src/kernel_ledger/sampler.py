@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .company import Company
 from .nvml import Nvml
 
 PERIOD_S = 0.2
@@ -20,6 +21,7 @@ class Sampler:
         self._nvml, self._uuid, self._period_s = nvml, uuid, period_s
         self._samples: list[dict[str, Any]] = []
         self._failure: str | None = None
+        self._company = Company()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._collect, daemon=True, name="NVML sampler")
 
@@ -35,6 +37,7 @@ class Sampler:
         while True:
             try:
                 self._samples.append(self._nvml.sample(self._uuid))
+                self._company.note(self._nvml.processes(self._uuid))
             except self._nvml.library.NVMLError as error:  # a GPU that fell off the bus, say
                 self._failure = str(error)
                 return
@@ -43,7 +46,8 @@ class Sampler:
 
     def summary(self) -> dict[str, Any]:
         """``samples``: minimum, median and maximum of each quantity while the GPU was not idle, each with
-        all throttle reasons seen; ``sampling``: how often it was looked at."""
+        all throttle reasons seen; ``sampling``: how often it was looked at, and why no longer; ``company``: who
+        computed on it."""
         busy = [sample for sample in self._samples if not sample["idle"]]
         reasons = sorted({reason for sample in self._samples for reason in sample["throttle_reasons"]})
         return {
@@ -61,6 +65,7 @@ class Sampler:
                 "busy_count": len(busy),
                 "failure": self._failure,
             },
+            "company": self._company.summary(),
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..capture import CaseEvidence
@@ -9,6 +10,8 @@ from ..nvml import HARMFUL
 from ..plan_file import Plan
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, missing_records
 
+CONTEXT_MIB = 150.0
+NOT_TOLD = "not_told"
 NEXT = "wait until the GPU is cool and alone (nvidia-smi), remove this case's captures, run snakemake again"
 
 
@@ -31,15 +34,66 @@ def samples(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def judge(parts: Parts, name: str, record: dict[str, Any]) -> None:
     """One pass: its samples of the GPU before, during and after."""
-    seen = samples(record)
-    if len(seen) < 2:
-        parts.gaps.append(
-            f"{name}: NVML was not sampled ({record.get('nvml_reason') or 'no reason recorded'})"
-        )
+    nvml = record.get("nvml")
+    if not nvml:
+        reason = record.get("nvml_reason") or "no reason recorded"
+        parts.gaps.append(f"{name}: NVML was not sampled ({reason})")
         return
+    parts.gaps += [f"{name}: {gap}" for gap in gaps(nvml)]
+    seen = samples(record)
     throttled = sorted({reason for s in seen for reason in s["throttle_reasons"] if reason in HARMFUL})
     if throttled:
         parts.wrong.append(f"{name}: the GPU was throttled ({', '.join(throttled)})")
-    others = sorted({f"{p['name']} (pid {p['pid']})" for s in seen for p in s.get("processes") or ()})
+    others = {(p["pid"], p["name"]) for s in seen for p in s.get("processes") or ()} | strangers(nvml)
     if others:
-        parts.wrong.append(f"{name}: other processes computed on the GPU: {', '.join(others)}")
+        listed = ", ".join(f"{label} (pid {pid})" for pid, label in sorted(others, key=str))
+        parts.wrong.append(f"{name}: other processes computed on the GPU: {listed}")
+    elif nvml.get("company", {}).get("most_at_once", 0) > 1 and not nvml["company"]["own_seen"]:
+        count = nvml["company"]["most_at_once"]
+        parts.wrong.append(
+            f"{name}: {count} processes computed on the GPU at once, one of them the measured one"
+        )
+
+
+def gaps(nvml: dict[str, Any]) -> Iterator[str]:
+    """What NVML did not tell, without which a healthy look of the rest says nothing."""
+    for when in ("before", "after"):
+        look = nvml.get(when) or {}
+        if not look or look.get("failure"):
+            yield f"NVML did not tell the state of the GPU {when} it ({look.get('failure') or 'not recorded'})"
+        elif look["processes"] is None:
+            yield f"NVML did not tell which processes were on the GPU {when} it"
+    sampling = nvml.get("sampling", {})
+    if sampling.get("failure"):
+        yield f"NVML stopped telling while it ran ({sampling['failure']})"
+    if not nvml.get("samples") or sampling.get("count") == 0:
+        yield "the GPU was not sampled while it ran"
+    if any(NOT_TOLD in s["throttle_reasons"] for s in [*nvml.get("samples", []), *looks(nvml)]):
+        yield "NVML did not tell the throttle reasons"
+    if "company" in nvml:
+        yield from gaps_of_company(nvml)
+
+
+def gaps_of_company(nvml: dict[str, Any]) -> Iterator[str]:
+    """In a container the list of processes can be empty whoever computes: memory in use then tells at least
+    whether someone was there before and after, since no CUDA context needs less than this."""
+    company = nvml["company"]
+    if company["untold"]:
+        yield "NVML did not tell which processes were on the GPU while it ran"
+    elif not company["own_seen"] and not company["most_at_once"]:
+        used = [look.get("memory_used_mib") for look in looks(nvml)]
+        if None in used or max(used, default=0) >= CONTEXT_MIB:
+            held = (
+                f"{max(used):.0f} MiB of the GPU were in use" if None not in used else "nor the memory in use"
+            )
+            yield f"NVML lists no process here, not even the measured one; {held}, so others cannot be excluded"
+
+
+def looks(nvml: dict[str, Any]) -> list[dict[str, Any]]:
+    return [look for look in (nvml.get("before"), nvml.get("after")) if look and not look.get("failure")]
+
+
+def strangers(nvml: dict[str, Any]) -> set[tuple[int, str | None]]:
+    """Processes that came while the pass ran; told from the measured one only where that one was seen."""
+    company = nvml.get("company", {})
+    return {(p["pid"], p["name"]) for p in company["others"]} if company.get("own_seen") else set()
