@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 MISSING = "–"
+UNITS = (("ms", 1e6), ("µs", 1e3))
 
 
 def duration(nanoseconds: float | None) -> str:
     """A duration in the unit that reads best: ns, µs or ms."""
     if nanoseconds is None:
         return MISSING
-    for unit, size in (("ms", 1e6), ("µs", 1e3)):
+    for unit, size in UNITS:
         if nanoseconds >= size:
             return f"{nanoseconds / size:.4g} {unit}"
     return f"{nanoseconds:.4g} ns"
+
+
+def unit_for(times: Iterable[float | None]) -> tuple[str, float]:
+    """(unit, its size in ns) in which the least of these durations is not below 1."""
+    least = min((time for time in times if time), default=0)
+    return next((unit for unit in UNITS if least >= unit[1]), ("ns", 1))
+
+
+def fixed(column: Iterable[float | None], size: float, decimals: int = 1) -> list[str]:
+    """A column of numbers in one unit of this size, all with the same decimals."""
+    return [MISSING if value is None else f"{value / size:.{decimals}f}" for value in column]
+
+
+def share(value: float | None) -> str:
+    """A part of a whole, in percent."""
+    return MISSING if value is None else f"{100 * value:.1f} %"
 
 
 def ratio(value: float | None) -> str:
@@ -39,18 +59,31 @@ def on_one_line(value: str) -> str:
 def text(value: str) -> str:
     """Text from a capture made inert in Markdown and HTML, on one line."""
     escaped = on_one_line(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for character in "\\`*_[]|":
+    for character in "\\`*_[]|~":
         escaped = escaped.replace(character, "\\" + character)
     return escaped
 
 
-def code(value: str) -> str:
-    """A name as inline code: nothing in it is markup, and a cell's bar is not the table's."""
-    inert = on_one_line(value).replace("`", "'").replace("\\|", "\\ |")  # a bar after a backslash would end the cell
-    return "`" + inert.replace("|", "\\|") + "`"
+def code(value: str, *, cell: bool = True) -> str:
+    """A name as inline code: nothing in it is markup.
+
+    ``cell``: in a table, where a bar would end the cell; elsewhere a backslash before it would be shown.
+    """
+    inert = on_one_line(value)
+    if cell:
+        inert = inert.replace("\\|", "\\ |").replace("|", "\\|")  # a bar after a backslash would end the cell
+    longest = max(map(len, re.findall("`+", inert)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {inert} {fence}" if longest or not inert.strip() else f"{fence}{inert}{fence}"
 
 
-def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """A Markdown table, its first column to the left and the others to the right."""
-    rule = ["---", *["---:"] * (len(header) - 1)]
+def shortened(value: str, most: int = 240) -> str:
+    """Text cut where it is long, at a word."""
+    flat = on_one_line(value)
+    return flat if len(flat) <= most else flat[:most].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+
+
+def table(header: list[str], rows: list[list[str]], *, left: int = 1) -> list[str]:
+    """A Markdown table, its first columns to the left and the others to the right."""
+    rule = ["---"] * left + ["---:"] * (len(header) - left)
     return ["| " + " | ".join(line) + " |" for line in [header, rule, *rows]]
