@@ -1,14 +1,15 @@
-"""Rule report: results.csv, verdict.json and the captures of a run -> summary.md, report.html."""
+"""Rule report: the tables, verdict.json and captures of a run -> summary.md, report.html."""
 
 import argparse
 from pathlib import Path
 
+from kernel_ledger.claims.table import read_claims
 from kernel_ledger.entry import run
-from kernel_ledger.files import read_json, require_recorded, write_text
-from kernel_ledger.reconcile import read_table
+from kernel_ledger.files import require_recorded, write_text
 from kernel_ledger.report.page import page
+from kernel_ledger.report.page.machine import machine
+from kernel_ledger.report.page.read import read_run
 from kernel_ledger.report.summary import summary
-from kernel_ledger.report.workloads import workload_sections
 
 
 def main() -> None:
@@ -17,10 +18,10 @@ def main() -> None:
     parser.add_argument("--captures", type=Path, help="of a replay; else those of the run")
     options = parser.parse_args()
     folder, captures = options.run, options.captures or options.run / "captures"
-    verdict = read_json(folder / "verdict.json", format=1)
-    require_recorded(folder, verdict.get("files", {}))
-    rows = read_table(folder / "results.csv")
-    write_text(folder / "summary.md", summary(rows, verdict) + workload_sections(rows, captures))
+    told = read_run(folder, captures)
+    require_recorded(folder, told.verdict.get("files", {}))
+    claims = read_claims(folder / "claims.csv") if (folder / "claims.csv").is_file() else []
+    write_text(folder / "summary.md", summary(told.rows, told.verdict, claims, machine(told)))
     write_text(folder / "report.html", page(folder, captures))
 
 

@@ -58,8 +58,9 @@ def enter_claims(cases: Iterable[dict[str, Any]], config: Config) -> list[str]:
 
 
 def claims_for(config: Config, file: str) -> list[Claim]:
-    """The claims that stand beside a workload file."""
-    return [claim for choice in config.workloads if choice.file == file for claim in choice.claims]
+    """The claims that stand beside a workload file (a module's configuration has its whole path)."""
+    own = [choice for choice in config.workloads if f"/{choice.file}".endswith(f"/{file}")]
+    return [claim for choice in own for claim in choice.claims]
 
 
 def unknown_variants(claim: Claim, file: str, known: Sequence[str]) -> list[str]:
