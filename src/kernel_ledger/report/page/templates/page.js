@@ -65,7 +65,7 @@ function filterable(form) {
   };
   form.hidden = false;
   form.addEventListener("submit", event => event.preventDefault());
-  form.addEventListener("input", apply);
+  ["input", "change"].forEach(kind => form.addEventListener(kind, apply));
   const open = form.querySelector(".open-all");
   if (open) open.addEventListener("click", () => {
     const opened = open.getAttribute("aria-pressed") !== "true";
@@ -79,16 +79,20 @@ function enliven(part) {
   part.querySelectorAll("form.filter").forEach(filterable);
 }
 
-async function unpack(part) {
+function unpacked(part) {
   const bytes = Uint8Array.from(atob(part.textContent), letter => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  part.innerHTML = await new Response(stream).text();
-  part.hidden = false;
-  enliven(part);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
 }
 
+// All parts go into the page at once: one after another, each would cost a layout of its own.
 async function unpackAll() {
-  for (const part of document.querySelectorAll(".packed")) await unpack(part);
+  const parts = Array.from(document.querySelectorAll(".packed"));
+  const texts = await Promise.all(parts.map(unpacked));
+  parts.forEach((part, index) => {
+    part.innerHTML = texts[index];
+    part.hidden = false;
+    enliven(part);
+  });
   document.documentElement.dataset.ready = "yes";
 }
 

@@ -1,0 +1,294 @@
+"""report.html as a file: whole, valid, small, inert, and with every number's source."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+import re
+import shutil
+import zlib
+
+import pytest
+from report_pages import (
+    CLAIMS,
+    HOSTILE,
+    copy_reference,
+    make_hostile,
+    many_cases,
+    parsed,
+    rewrite,
+    text_of,
+    write_page,
+)
+
+CASE = "captures/linear_chain/rows65536_dim1024"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return write_page(copy_reference(tmp_path_factory.mktemp("page") / "run"))
+
+
+@pytest.fixture
+def run(tmp_path):
+    return copy_reference(tmp_path / "run")
+
+
+def words(page: str) -> str:
+    return text_of(parsed(page))
+
+
+def figures(page: str, kind: str) -> list:
+    return [f for f in parsed(page).iter("figure") if f.get("class") == kind]
+
+
+def test_the_page_is_valid_html_and_every_reference_in_it_has_its_target(page):
+    tree = parsed(page)
+    ids = [e.get("id") for e in tree.iter() if e.get("id")]
+    assert len(ids) == len(set(ids))
+    wanted = {e.get("aria-labelledby") for e in tree.iter()} - {None}
+    wanted |= {e.get("href")[1:] for e in tree.iter() if e.get("href")}
+    assert wanted <= set(ids)
+
+
+def test_the_page_asks_for_nothing_from_anywhere(page):
+    for element in parsed(page).iter():
+        for name, value in element.attrib.items():
+            assert "://" not in value, (element.tag, name, value)
+            assert name not in ("href", "src", "action", "data") or value.startswith("#"), (name, value)
+            assert not name.startswith("on") and name != "style"
+    assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket", page)
+
+
+def test_only_the_pages_own_script_and_style_may_run(page):
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'")
+    for tag in ("style", "script"):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.S)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+def test_equal_input_gives_equal_bytes(run, page):
+    assert write_page(run) == page
+    assert write_page(run) == page
+
+
+def test_a_replay_shows_the_captures_of_the_recorded_run(run, tmp_path, page):
+    again = tmp_path / "again/run"
+    again.mkdir(parents=True)
+    for name in ("results.csv", "verdict.json"):
+        shutil.copy(run / name, again)
+    assert write_page(again, run / "captures") == page
+
+
+def test_the_verdict_is_first_and_each_check_has_a_sign_a_word_and_what_it_holds(page):
+    tree = parsed(page)
+    assert text_of(next(tree.iter("h1"))) == "run: ✓ verified"
+    checks = [e for e in next(e for e in tree.iter("ul") if e.get("class") == "checks") if e.tag == "li"]
+    assert len(checks) == 11
+    assert all(text_of(check).startswith("✓") and " pass " in text_of(check) for check in checks)
+
+
+def test_a_failed_and_an_unknown_check_are_shown_with_their_reasons(run):
+    verdict = json.loads((run / "verdict.json").read_text()) | {"verdict": "refuted"}
+    verdict["checks"][3] |= {"status": "fail", "reason": "gelu differs by 3.1 %"}
+    verdict["checks"][8] |= {"status": "unknown", "reason": "no ruler was run"}
+    (run / "verdict.json").write_text(json.dumps(verdict))
+    page = words(write_page(run))
+    assert "✗ refuted" in page and "Do not quote a number" in page
+    assert "✗ agreement fail" in page and "gelu differs by 3.1 %" in page
+    assert "? ruler could not be made" in page and "no ruler was run" in page
+
+
+def test_machine_and_versions_are_named_and_two_values_are_both_shown(run, page):
+    assert "NVIDIA H200" in words(page) and "driver 580.159.04" in words(page)
+    record = json.loads((run / CASE / "nsys/run.json").read_text())
+    record["versions"]["torch"] = "2.0.0"
+    (run / CASE / "nsys/run.json").write_text(json.dumps(record))
+    torch = next(d for d in parsed(write_page(run)).iter("div") if text_of(d).startswith("PyTorch "))
+    assert "2.11.0+cu130" in text_of(torch) and "2.0.0" in text_of(torch)
+
+
+def test_every_sample_of_every_variant_is_a_dot(run, page):
+    for figure, case in zip(figures(page, "samples"), (CASE, "captures/ruler/default"), strict=True):
+        timing = json.loads((run / case / "timing.json").read_text())["variants"]
+        dots = ["".join(p.get("d") or "" for p in row.iter("path")).count("M") for row in figure.iter("tr")]
+        assert [n for n in dots if n] == [len(v["samples_ns"]) for v in timing.values()]
+
+
+def test_repeats_have_a_lane_each(run):
+    repeat = run / CASE / "repeat-2"
+    repeat.mkdir()
+    shutil.copy(run / CASE / "timing.json", repeat)
+    (figure, _) = figures(write_page(run), "samples")
+    labels = [text_of(th) for th in figure.iter("th") if th.get("scope") == "row"]
+    assert labels[:4] == ["eager", "eager · repeat-2", "fused", "fused · repeat-2"]
+
+
+def test_an_outlier_stays_on_the_axis(run):
+    path = run / CASE / "timing.json"
+    timing = json.loads(path.read_text())
+    timing["variants"]["eager"]["samples_ns"][0] *= 40
+    path.write_text(json.dumps(timing))
+    (figure, _) = figures(write_page(run), "samples")
+    assert "logarithmic" in text_of(figure)
+    places = [int(x) for p in figure.iter("path") for x in re.findall(r"M(-?\d+)", p.get("d"))]
+    assert min(places) >= 0 and 900 < max(places) <= 1000
+
+
+def test_amdahls_bar_has_the_ceiling_and_says_what_limits_it(page):
+    (figure, _) = figures(page, "split")
+    assert "The chain is 20.1% of eager's GPU time" in text_of(figure)
+    assert "ceiling: a chain of no time 2.749 ms 0 – 2.749 ms 1.25×" in text_of(figure)
+
+
+def test_both_books_of_one_call_are_on_one_axis(page):
+    (figure, _) = figures(page, "timeline")
+    rows = {
+        text_of(next(row.iter("th"))): row
+        for row in figure.iter("tr")
+        if next(row.iter("th"), None) is not None
+    }
+    for book in ("torch", "nsys"):
+        titles = [text_of(t) for t in rows[f"eager · {book}"].iter("title")]
+        assert len(titles) == 6 and titles[0].startswith("sm80_xmma_gemm")
+
+
+def test_thousands_of_short_launches_become_few_marks(page):
+    (_, figure) = figures(page, "timeline")
+    assert sum(1 for _ in figure.iter("rect")) < 1200
+
+
+def test_bandwidth_stands_beside_the_copy_of_the_run(page):
+    (figure,) = figures(page, "traffic")
+    assert "fused 768.0 MiB 181.9 µs 4.43 TB/s 104.2%" in text_of(figure)
+    assert any(text_of(t) == "copy: 4.25 TB/s" for t in figure.iter("title"))
+
+
+def test_a_cache_resident_case_says_that_it_is_no_memory_benchmark(run):
+    rewrite(run, lambda row: row.update(cache_resident="true"))
+    assert "this is no memory benchmark" in text_of(figures(write_page(run), "traffic")[0])
+
+
+def test_every_figure_names_its_sources_with_their_hashes(page):
+    for figure in parsed(page).iter("figure"):
+        names = [text_of(li) for d in figure.iter("details") for li in d.iter("li")]
+        assert names and any(re.search(r"@[0-9a-f]{12}$", name) for name in names), figure.get("class")
+
+
+def test_every_kernel_is_in_the_table_with_its_full_name_and_both_books(page, run):
+    with (run / "results.csv").open(newline="") as stream:
+        kernels = [row for row in csv.DictReader(stream) if row["level"] in ("kernel", "memory")]
+    found = [t for table in parsed(page).iter("table") if "kernels" in (table.get("class") or "")
+             for t in next(table.iter("tbody")).iter("tr")]  # fmt: skip
+    assert len(found) == len(kernels)
+    for row, kernel in zip(found, kernels, strict=True):
+        assert " ".join(kernel["name"].split()) in text_of(row)
+        values = {float(cell.get("data-v")) for cell in row.iter("td") if cell.get("data-v")}
+        assert {float(kernel["torch_median_ns"]), float(kernel["nsys_median_ns"])} <= values
+
+
+def test_profiler_rows_that_repeat_a_kernel_are_named_with_the_reason(page):
+    text = words(page)
+    assert "eager: its self device times add up to 106.1 ms, 3.08× the 34.41 ms that the GPU worked" in text
+    assert "to the nanosecond the longest launch of sm80_xmma_gemm" in text
+    assert "aten::linear 10 0 ns 30.28 ms a caller: no time of its own" in text
+    assert "## Call CompiledFxGraph" in text and "(gpu_user_annotation)" in text
+
+
+def test_numerics_show_the_first_disagreement(run):
+    path = run / CASE / "numerics.json"
+    numerics = json.loads(path.read_text())
+    first = {"index": [3, 7], "value": 1.5, "expected": 1.25}
+    numerics["variants"]["fused"] |= {"agrees": False, "first_disagreement": first}
+    path.write_text(json.dumps(numerics))
+    assert "at [3, 7]: 1.5, expected 1.25" in words(write_page(run))
+
+
+def test_claims_and_fusion_candidates_are_shown_where_their_files_exist(run, page):
+    assert "Claims" not in words(page) and "Fusion candidates" not in words(page)
+    claim = [
+        "linear_chain",
+        "rows65536_dim1024",
+        "first",
+        "the GEMM ranks first",
+        "rank",
+        "1",
+        "held",
+        "not rank",
+        "",
+        "",
+    ]
+    (run / "claims.csv").write_text(f"{','.join(CLAIMS)}\n{','.join(claim)}\n")
+    (run / "fusion.csv").write_text(
+        "workload,case,kernels,saved_ns\nlinear_chain,rows65536_dim1024,a | b,5000\nother,x,c,1\n"
+    )
+    text = words(write_page(run))
+    assert "the GEMM ranks first ✓ held 1 first rank" in text
+    assert "a | b 5000" in text and "saved_ns" in text and " c 1" not in text
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("timing.json", "block times: timing.json: this file cannot be read"),
+        ("numerics.json", "numerics: numerics.json: this file cannot be read"),
+        ("torch/fused/trace.json.gz", "timeline: torch/fused/trace.json.gz: there is no trace"),
+        (
+            "torch/eager/key_averages.csv",
+            "profiler rows: torch/eager/key_averages.csv: this file cannot be read",
+        ),
+        ("nsys/report.sqlite", "timeline: nsys/report.sqlite"),
+    ],
+)
+def test_a_missing_file_is_named_and_the_rest_is_still_shown(run, name, said):
+    (run / CASE / name).unlink()
+    text = words(write_page(run))
+    assert said in text and "Kernels and copies" in text
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"variants": {"eager": {"samples_ns": ["<b>"]}}}'])
+def test_a_damaged_file_is_named_and_the_rest_is_still_shown(run, content):
+    for name in ("timing.json", "numerics.json", "run.json"):
+        (run / CASE / name).write_text(content)
+    text = words(write_page(run))
+    assert "timing.json: this file is not what a pass writes" in text and "Kernels and copies" in text
+
+
+def test_without_captures_the_table_and_the_verdict_are_still_a_page(run):
+    for workload in ("linear_chain", "ruler"):
+        shutil.rmtree(run / "captures" / workload)
+    text = words(write_page(run))
+    assert "✓ verified" in text and "fused_chain_vector" in text
+    assert "timing.json: this file cannot be read" in text
+
+
+def test_empty_cells_are_dashes_and_never_zeros(run):
+    empty = [n for n in ("torch", "nsys") for n in (f"{n}_median_ns", f"{n}_min_ns", f"{n}_max_ns", f"{n}_total_ns",
+             f"{n}_count")] + ["event_median_ns", "difference_pct", "gpu_span_ns", "gpu_busy_ns", "achieved_bytes_per_s",
+             "copy_bytes_per_s", "fraction_of_copy", "tolerance_pct"]  # fmt: skip
+    rewrite(run, lambda row: row.update(dict.fromkeys(empty, ""), status="unknown", reason="not measured"))
+    tree = parsed(write_page(run))
+    table = next(t for t in tree.iter("table") if "kernels" in (t.get("class") or ""))
+    assert "–, –, –" in text_of(table) and " 0 ns" not in text_of(table)
+
+
+def test_hostile_names_are_text_and_never_markup(run):
+    page = write_page(make_hostile(run))
+    tree = parsed(page)
+    assert [e.tag for e in tree.iter() if e.tag in ("img", "iframe", "object", "embed", "link", "base")] == []
+    assert sum(1 for _ in tree.iter("script")) == 1
+    assert text_of(tree).count("{{7*7}}") > 20 and "pwned=1</script>" in text_of(tree)
+    assert HOSTILE not in page
+
+
+def test_a_hundred_cases_fit_in_five_megabytes_with_all_their_details(tmp_path):
+    page = write_page(many_cases(tmp_path / "run", 100))
+    assert len(page.encode()) < 5_000_000
+    packed = [e for e in parsed(page).iter("div") if e.get("class") == "packed"]
+    assert len(packed) == 100
+    details = zlib.decompress(base64.b64decode(packed[99].text)).decode()
+    assert details.count("<figure") == 6 and "fused_chain_vector" in details
