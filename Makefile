@@ -4,6 +4,7 @@
 # make bench  time a whole run on the GPU that is here, and what orchestration adds to its passes
 # make doctor what this machine has and lacks for measuring, and what to do
 # make compare BASE=reports/a NEW=reports/b   two runs row by row; FORCE=1 compares what may not be compared
+# make check-kernels  every custom kernel against float64; on a GPU also under compute-sanitizer
 # make lint   style of Python and Snakemake, generated files up to date
 #
 # Each sets up what it needs in .venv, once.  Another Python: make PYTHON=python3.12 run
@@ -18,7 +19,7 @@ REFERENCE := reports/h200-reference
 # Also what the rules start (ninja, a compiler's helpers) comes from the environment first.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: run measure replay cpu doctor bench compare test lint clean
+.PHONY: check-kernels run measure replay cpu doctor bench compare test lint clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/core.stamp
@@ -54,6 +55,11 @@ doctor: $(VENV)/core.stamp
 compare: $(VENV)/core.stamp
 	@test -n "$(BASE)" -a -n "$(NEW)" || { echo "error: say which runs: make compare BASE=reports/a NEW=reports/b" >&2; exit 2; }
 	$(BIN)/python scripts/compare.py "$(BASE)" "$(NEW)" $(if $(FORCE),--force)
+
+check-kernels: $(VENV)/gpu.stamp
+	@device=$$($(BIN)/python -m kernel_ledger.machine >/dev/null 2>&1 && echo cuda || echo cpu); \
+	$(BIN)/python scripts/build.py --device $$device --output build/$$device/kernels.so && \
+	$(BIN)/python scripts/check_kernels.py --device $$device
 
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest

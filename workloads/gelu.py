@@ -25,10 +25,12 @@ CSRC = Path(__file__).resolve().parents[1] / "csrc"
 INLINE_HEADER = "torch::Tensor gelu(torch::Tensor x);"
 INLINE_WRAPPER = """
 #include <torch/extension.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
 torch::Tensor gelu(torch::Tensor x) {
   TORCH_CHECK(x.is_cuda() && x.is_contiguous() && x.scalar_type() == at::kFloat, "gelu: a contiguous float32 CUDA tensor");
+  const c10::cuda::CUDAGuard guard(x.device());
   torch::Tensor out = torch::empty_like(x);
   kernel_ledger::launch_gelu(x.data_ptr<float>(), out.data_ptr<float>(), x.numel(), true, c10::cuda::getCurrentCUDAStream());
   return out;
@@ -88,7 +90,7 @@ def make_compiled(parameters: Parameters, context: Context, inputs: Mapping[str,
     return spelled(torch.compile(manual, dynamic=False))(parameters, context, inputs)
 
 
-def make_inline(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+def inline_gelu() -> Callable[[Any], Any]:
     """csrc/gelu.cu again, compiled by load_inline into a folder beside our built library."""
     module = inline_extension.load(
         "gelu_inline",
@@ -96,9 +98,13 @@ def make_inline(parameters: Parameters, context: Context, inputs: Mapping[str, A
         cuda=(CSRC / "gelu.cu").read_text() + INLINE_WRAPPER,
         functions=["gelu"],
         include=CSRC,
-        folder=Path("build") / context.device / "inline",
+        folder=Path("build/cuda/inline"),
     )
-    return spelled(module.gelu)(parameters, context, inputs)
+    return module.gelu
+
+
+def make_inline(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+    return spelled(inline_gelu())(parameters, context, inputs)
 
 
 def triton_gelu() -> Callable[[Any], Any]:
@@ -128,9 +134,10 @@ def triton_gelu() -> Callable[[Any], Any]:
         out = torch.empty_like(x)
         if x.numel():
             grid = (triton.cdiv(x.numel(), TRITON_BLOCK),)
-            gelu_tanh_triton[grid](
-                x, out, x.numel(), SCALE=SQRT_TWO_OVER_PI, CUBE=CUBIC, BLOCK=TRITON_BLOCK, num_warps=4
-            )
+            with torch.cuda.device(x.device):  # Triton launches on the current one
+                gelu_tanh_triton[grid](
+                    x, out, x.numel(), SCALE=SQRT_TWO_OVER_PI, CUBE=CUBIC, BLOCK=TRITON_BLOCK, num_warps=4
+                )
         return out
 
     return call
