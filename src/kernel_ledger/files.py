@@ -33,13 +33,18 @@ def publish(temporary: Path, final: Path) -> None:
     os.replace(temporary, final)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; what killed writers of it left goes."""
+def temporary_for(path: Path) -> Path:
+    """Where to write a file before it is published, in its folder; what killed writers of it left there goes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for left in path.parent.glob(f".{escape(path.name)}.*.partial"):
         if (pid := left.name.split(".")[-2]).isdigit() and not lives(int(pid)):
             left.unlink(missing_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    temporary = temporary_for(path)
     temporary.write_bytes(content)
     publish(temporary, path)
 

@@ -32,6 +32,7 @@ from .run_record import absent_record, check_machine, read_child, run_record
 
 REPORT = "report.nsys-rep"
 LOG = "log.txt"
+OF_NUMERICS = ("numerics.json", "dataflow.json")  # the record of the timing pass vouches for them, too
 
 
 @dataclass(frozen=True)
@@ -200,9 +201,8 @@ def publish(job: Job, partial: Path, record: dict[str, Any], names: list[str]) -
         return
     record["files"] = {name: sha256(partial / name) for name in names}
     if job.pass_name == "timing":
-        numerics = job.output / "numerics.json"
-        if numerics.is_file():
-            record["files"]["numerics.json"] = sha256(numerics)
+        earlier = [name for name in OF_NUMERICS if (job.output / name).is_file()]
+        record["files"] |= {name: sha256(job.output / name) for name in earlier}
         write_json(partial / "run.json", record)
         publish_files(partial, job.output, [*names, "run.json"])
         return

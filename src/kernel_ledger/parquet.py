@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .columns import COLUMNS, Column, table_schema
-from .files import publish
+from .files import publish, temporary_for
 from .reconcile.rows import Row
 
 TYPES = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
@@ -35,7 +35,6 @@ def arrow_schema() -> pa.Schema:
 def write_parquet(rows: Sequence[Row], path: Path) -> None:
     """Write results.parquet whole or not at all."""
     columns = {c.name: [None if row[c.name] == "" else row[c.name] for row in rows] for c in COLUMNS}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    temporary = temporary_for(path)
     pq.write_table(pa.table(columns, schema=arrow_schema()), temporary, compression="zstd")
     publish(temporary, path)
