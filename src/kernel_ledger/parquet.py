@@ -7,7 +7,6 @@ carries its own in its metadata.  An empty cell is null.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
