@@ -2,7 +2,8 @@
 
 import mimetypes
 
-mimetypes.add_type("application/octet-stream", ".pftrace")  # so that a report of Snakemake offers it as a file
+for ending in (".pftrace", ".parquet"):
+    mimetypes.add_type("application/octet-stream", ending)  # so that a report of Snakemake offers it as a file
 
 
 PARTS = {"claims": True, "workloads": {"__all__": {"file", "claims"}}}
@@ -20,7 +21,7 @@ rule claims:
             f"{STUDY.output}/claims.csv",
             caption="../report/claims.rst",
             category="Results",
-            labels={"what": "claims: held, refuted or not tested", "format": "CSV"},
+            labels={"what": "claims: held, refuted or not tested (CSV)"},
         ),
     log:
         f"{LOGS}/claims.log",
@@ -46,7 +47,7 @@ rule timeline:
             f"{STUDY.output}/timeline/{{workload}}/{{case}}.pftrace",
             caption="../report/timeline.rst",
             category="Timelines",
-            labels={"workload": "{workload}", "case": "{case}", "format": "Perfetto"},
+            labels={"case": "{workload}/{case}"},
         ),
     log:
         f"{LOGS}/timeline/{{workload}}/{{case}}.log",
