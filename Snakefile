@@ -11,6 +11,9 @@ min_version("9.0")
 configfile: "config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 
 
@@ -26,18 +29,9 @@ if not STUDY.config.replay:
 
 
 include: "workflow/rules/reconcile.smk"
+include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/compare.smk"
-
-
-localrules:
-    all,
-    plan,
-    plan_case,
-    reconcile,
-    report,
-    gate,
-    compare,
 
 
 rule all:
@@ -46,9 +40,12 @@ rule all:
         STUDY.evidence(),  # so that a capture which someone deletes is made again
         f"{STUDY.output}/results.csv",
         f"{STUDY.output}/verdict.json",
+        f"{STUDY.output}/claims.csv",
+        [f"{STUDY.output}/timeline/{case['workload']}/{case['case']}.pftrace" for case in STUDY.plan["cases"]],
         f"{STUDY.output}/summary.md",
         f"{STUDY.output}/report.html",
         f"{LOGS}/gate.ok",
+    localrule: True
 
 
 onstart:

@@ -27,7 +27,7 @@ TIMEOUT_S = 3600
 
 
 def build(
-    device: str, architectures: Sequence[str], output: Path, *, sources: Path = Path("csrc")
+    device: str, architectures: Sequence[str], output: Path, *, sources: Path | None = None
 ) -> dict[str, Any]:
     """Build ``output`` (*.so, in a folder of its own) for "cuda" or "cpu"; write build.json beside it.
 
@@ -35,7 +35,7 @@ def build(
     Raises MachineError for each thing that this machine lacks, and when a source does not compile.  Run it
     through :func:`build_guarded`: torch starts compilers that would outlive a killed process.
     """
-    started = time.monotonic()
+    started, sources = time.monotonic(), sources or Path(at("csrc"))
     objects = output.parent / "objects"
     recorded = output.with_name("build.json")
     with sole_builder(objects) as warnings:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .checkout import found
 from .claims.planned import enter_claims
 from .config import Config, WorkloadChoice
 from .config_problems import ConfigProblems
@@ -32,7 +33,7 @@ def make_plan(config: Config, passes: Sequence[str] = PASSES) -> dict[str, Any]:
     cases = [case for choice in choices(config) for case in planned(choice, config, problems, left_out)]
     problems += repeated(cases)
     problems += enter_claims(cases, config)
-    if not problems and all(case["file"] == RULER for case in cases):
+    if not problems and all(case["file"] == found(RULER) for case in cases):
         problems += [f"{left['file']}: this machine cannot run it: {left['reason']}" for left in left_out]
     if problems:
         raise ConfigProblems(problems)
@@ -61,8 +62,8 @@ def make_plan(config: Config, passes: Sequence[str] = PASSES) -> dict[str, Any]:
 def choices(config: Config) -> Iterator[WorkloadChoice]:
     """The workloads of the configuration, and the ruler, which judges the profilers of every run on CUDA."""
     yield from config.workloads
-    if config.device == "cuda" and RULER not in [choice.file for choice in config.workloads]:
-        yield WorkloadChoice(file=RULER)
+    if config.device == "cuda" and found(RULER) not in [choice.file for choice in config.workloads]:
+        yield WorkloadChoice(file=found(RULER))
 
 
 def planned(

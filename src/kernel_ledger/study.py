@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .checkout import at, found
 from .config import Config, load_config
 from .errors import ConfigError, MachineError
 from .files import read_json
@@ -134,11 +135,17 @@ def prepare(mapping: Mapping[str, Any]) -> Study:
 
     On the CPU, where nsys has no kernel to see, its pass is left out where there is no nsys.
     """
-    config = load_config(mapping)
+    config = with_files_found(load_config(mapping))
     if config.replay:
         return Study(config, recorded_plan(Path(config.replay)))
     left_out = None if config.device == "cuda" or nsys_works(config) else "nsys"
     return Study(config, make_plan(config, [p for p in PASSES if p != left_out]))
+
+
+def with_files_found(config: Config) -> Config:
+    """The configuration with the workloads that come along where they lie, should this not be our own folder."""
+    workloads = [choice.model_copy(update={"file": found(choice.file)}) for choice in config.workloads]
+    return config.model_copy(update={"workloads": workloads})
 
 
 def nsys_works(config: Config) -> bool:
@@ -169,10 +176,10 @@ def recorded_plan(run: Path) -> dict[str, Any]:
 
 def pass_sources(script: str) -> list[str]:
     """The source files whose change makes a measured pass stale (also those its child process runs)."""
-    package = Path("src/kernel_ledger")
-    return imported_sources([Path(script), *sorted(package.glob("passes/*.py"))], package)
+    package = Path(at("src/kernel_ledger"))
+    return imported_sources([Path(at(script)), *sorted(package.glob("passes/*.py"))], package)
 
 
 def script_sources(script: str) -> list[str]:
     """The source files whose change makes the output of a rule's script stale."""
-    return imported_sources([Path(script)], Path("src/kernel_ledger"))
+    return imported_sources([Path(at(script))], Path(at("src/kernel_ledger")))

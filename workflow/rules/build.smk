@@ -15,7 +15,7 @@ rule preflight:
     message:
         "preflight: {output}"
     shell:
-        "{PYTHON} scripts/preflight.py --device {params.device:q} --nsys={params.nsys:q} --output {output:q} 2> {log:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/preflight.py" --device {params.device:q} --nsys={params.nsys:q} --output {output:q} 2> {log:q}'
 
 
 rule plan:
@@ -26,13 +26,15 @@ rule plan:
         f"{STUDY.captures}/plan.json",
     log:
         f"{LOGS}/plan.log",
+    localrule: True
     params:
         digest=STUDY.digest,
         passes=STUDY.plan["passes"],
+        settings=SETTINGS,
     message:
         "plan: {output}"
     shell:
-        "{PYTHON} scripts/plan.py --config {SETTINGS:q} --passes {params.passes:q} --output {output:q} 2> {log:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/plan.py" --config "$(printenv {params.settings})" --passes {params.passes:q} --output {output:q} 2> {log:q}'
 
 
 # The plan as the passes of one case read it.  It is written again only when something that they are told changes,
@@ -43,18 +45,20 @@ rule plan_case:
         CASE_PLAN,
     log:
         f"{LOGS}/plan/{{workload}}/{{case}}.log",
+    localrule: True
     params:
         told=told,
         passes=STUDY.plan["passes"],
+        settings=SETTINGS,
     message:
         "plan_case: {wildcards.workload}/{wildcards.case}"
     shell:
-        "{PYTHON} scripts/plan.py --config {SETTINGS:q} --passes {params.passes:q} --output {output:q} 2> {log:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/plan.py" --config "$(printenv {params.settings})" --passes {params.passes:q} --output {output:q} 2> {log:q}'
 
 
 rule build:
     input:
-        sorted(str(path) for path in Path("csrc").iterdir() if path.suffix in (".cu", ".cpp", ".h")),
+        sorted(str(path) for path in Path(at("csrc")).iterdir() if path.suffix in (".cu", ".cpp", ".h")),
         script_sources("scripts/build.py"),
     output:
         library=EXTENSION,
@@ -70,5 +74,5 @@ rule build:
     message:
         "build: csrc -> {output.library} (log: {log})"
     shell:
-        "{PYTHON} scripts/build.py --device {params.device:q} --architectures={params.architectures:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/build.py" --device {params.device:q} --architectures={params.architectures:q}'
         " --output {output.library:q} 2>&1 | tee {log:q}"

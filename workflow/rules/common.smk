@@ -1,17 +1,17 @@
 # The checked study and the few names that all rules share.  Any problem stops here, before the first job.
 import os
-import shlex
 import sys
 from pathlib import Path
 
-# Scripts run from this checkout, also where the package is not installed.
-LIBRARY = str(Path(workflow.basedir) / "src")
+# Scripts run from this checkout, also where the package is not installed or another workflow uses this as a module.
+LIBRARY = str(Path(workflow.current_basedir).parents[1] / "src")
 sys.path.insert(0, LIBRARY)
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [LIBRARY, os.environ.get("PYTHONPATH")])))
 os.environ.update(KERNEL_LEDGER_WORKFLOW=str(os.getpid()))  # a rule's script ends with us
 
 from kernel_ledger import folder_lock, machine, repeats
-from kernel_ledger.errors import LedgerError, MachineError
+from kernel_ledger.checkout import at
+from kernel_ledger.errors import ConfigError, LedgerError, MachineError
 from kernel_ledger.plan_file import CONTROL
 from kernel_ledger.study import FILES, pass_sources, prepare, script_sources
 
@@ -34,7 +34,13 @@ if FOLDER and FOLDER.removed:
 if FOLDER and FOLDER.holder:
     print(f"at work in this folder: {FOLDER.holder}", file=sys.stderr)
 
-PYTHON = shlex.quote(sys.executable)
+# Rules name these variables of the environment: as parameters, another path of the interpreter would make all captures
+# stale, and so would another tolerance; and in a module, a rule's command does not see the names of this file.
+SETTINGS = f"LEDGER_SETTINGS_{STUDY.config.run.encode().hex()}"  # of each run its own
+os.environ.update(
+    {"LEDGER_PYTHON": sys.executable, "LEDGER_SCRIPTS": at("scripts"), SETTINGS: STUDY.settings}
+)
+
 DEVICE = STUDY.plan["device"]
 GPUS = 1 if DEVICE == "cuda" else 0
 CASE = f"{STUDY.captures}/{{workload}}/{{case}}"
@@ -42,7 +48,7 @@ REPEAT = f"{CASE}/{{repeat}}"  # the wildcard is empty for the first of measure.
 LOGS = f"logs/{STUDY.config.run}"
 CASE_PLAN = f"{LOGS}/plan/{{workload}}/{{case}}.json"
 DOCTOR = f"{LOGS}/doctor.txt"
-SETTINGS = STUDY.settings
+NEW_RUN = STUDY.config.compare.new or STUDY.output  # of the rule compare
 EXTENSION = f"build/{DEVICE}/kernels.so"
 
 
@@ -83,6 +89,34 @@ def before(pass_name):
     )
 
 
+def books(wildcards):
+    """The files that a case's timeline is drawn from: those of the first process of each pass."""
+    folder = case_folder(wildcards)
+    return [
+        path
+        for path in STUDY.evidence()
+        if path == f"{folder}/nsys/report.sqlite"
+        or (path.startswith(f"{folder}/torch/") and path.endswith("trace.json.gz"))
+    ]
+
+
+def compared_runs(wildcards):
+    """What the comparison reads; a new run that is this study's own is made first."""
+    if not STUDY.config.compare.base:
+        problem = ConfigError(
+            "nothing to compare with",
+            where="compare.base",
+            expected="the folder of a run that is known to be good",
+            next_step="snakemake --cores 1 compare --config compare='{base: reports/a, new: reports/b}'",
+        )
+        stop(problem)
+    return [
+        f"{run}/{name}"
+        for run in (STUDY.config.compare.base, NEW_RUN)
+        for name in ("results.csv", "verdict.json")
+    ]
+
+
 def told(wildcards):
     return STUDY.told(wildcards.workload, wildcards.case)
 
@@ -90,7 +124,9 @@ def told(wildcards):
 def refuse_second_run():
     """Before the first job, for two that began at once: only one of them has the folder."""
     if FOLDER and FOLDER.holder and (other := folder_lock.claim(Path.cwd(), tidy=False).holder):
-        stop(MachineError("another run is at work in this folder", found=other, next_step="wait until it ends"))
+        stop(
+            MachineError("another run is at work in this folder", found=other, next_step="wait until it ends")
+        )
 
 
 def refuse_without_machine():

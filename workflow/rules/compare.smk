@@ -3,28 +3,8 @@
 # Only the mark of a good end is an output: Snakemake would delete the comparison of a failed job, which is the one
 # that somebody has to read.
 
-from kernel_ledger.errors import ConfigError
-
-NEW_RUN = STUDY.config.compare.new or STUDY.output
 PAIR = [Path(run).resolve().name for run in (STUDY.config.compare.base or "none", NEW_RUN)]
 COMPARISON = f"reports/compare-{PAIR[0]}-{PAIR[1]}"
-
-
-def compared_runs(wildcards):
-    """What the comparison reads; a new run that is this study's own is made first."""
-    if not STUDY.config.compare.base:
-        problem = ConfigError(
-            "nothing to compare with",
-            where="compare.base",
-            expected="the folder of a run that is known to be good",
-            next_step="snakemake --cores 1 compare --config compare='{base: reports/a, new: reports/b}'",
-        )
-        stop(problem)
-    return [
-        f"{run}/{name}"
-        for run in (STUDY.config.compare.base, NEW_RUN)
-        for name in ("results.csv", "verdict.json")
-    ]
 
 
 rule compare:
@@ -35,6 +15,7 @@ rule compare:
         touch(f"logs/compare/{PAIR[0]}-{PAIR[1]}.ok"),
     log:
         f"logs/compare/{PAIR[0]}-{PAIR[1]}.log",
+    localrule: True
     params:
         base=lambda wildcards: STUDY.config.compare.base,
         new=lambda wildcards: NEW_RUN,
@@ -44,5 +25,5 @@ rule compare:
     message:
         "compare: {params.new} against {params.base} -> {params.folder}/comparison.md (log: {log})"
     shell:
-        "{PYTHON} scripts/compare.py {params.base:q} {params.new:q} --output {params.folder:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/compare.py" {params.base:q} {params.new:q} --output {params.folder:q}'
         " --threshold-pct {params.threshold} {params.force} 2>&1 | tee {log:q}"

@@ -29,5 +29,5 @@ rule collision_control:
     message:
         "collision_control: a torch pass under nsys, which must notice it (log: {log})"
     shell:
-        "{PYTHON} scripts/collision_control.py --plan {input.plan:q} --workload {params.workload:q} --case {params.case:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/collision_control.py" --plan {input.plan:q} --workload {params.workload:q} --case {params.case:q}'
         " --variant {params.variant:q} {params.library} --output {output:q} 2>&1 | tee {log:q}"

@@ -16,4 +16,4 @@ rule export:
     message:
         "export: {wildcards.workload}/{wildcards.case}: nsys stats, nsys export (log: {log})"
     shell:
-        "{PYTHON} scripts/export.py --plan {input.plan:q} --capture {params.folder:q} 2>&1 | tee {log:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/export.py" --plan {input.plan:q} --capture {params.folder:q} 2>&1 | tee {log:q}'

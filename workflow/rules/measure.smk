@@ -30,7 +30,7 @@ rule numerics:
     message:
         "numerics: {wildcards.workload}/{wildcards.case}: every variant against float64 (log: {log})"
     shell:
-        "{PYTHON} scripts/numerics.py --plan {input.plan:q} --workload {wildcards.workload:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/numerics.py" --plan {input.plan:q} --workload {wildcards.workload:q}'
         " --case {wildcards.case:q} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
@@ -58,7 +58,7 @@ rule timing:
     message:
         "timing: {wildcards.workload}/{wildcards.case}: CUDA events, no profiler (log: {log})"
     shell:
-        "{PYTHON} scripts/timing.py --plan {input.plan:q} --workload {wildcards.workload:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/timing.py" --plan {input.plan:q} --workload {wildcards.workload:q}'
         " --case {wildcards.case:q} --repeat {params.repeat} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
@@ -88,7 +88,7 @@ rule torch_pass:
     message:
         "torch_pass: {wildcards.workload}/{wildcards.case}/{wildcards.variant}: torch.profiler, one variant (log: {log})"
     shell:
-        "{PYTHON} scripts/torch_pass.py --plan {input.plan:q} --workload {wildcards.workload:q} --case {wildcards.case:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/torch_pass.py" --plan {input.plan:q} --workload {wildcards.workload:q} --case {wildcards.case:q}'
         " --variant {wildcards.variant:q} --repeat {params.repeat} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
@@ -116,5 +116,5 @@ rule nsys_pass:
     message:
         "nsys_pass: {wildcards.workload}/{wildcards.case}: Nsight Systems, all variants (log: {log})"
     shell:
-        "{PYTHON} scripts/nsys_pass.py --plan {input.plan:q} --workload {wildcards.workload:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/nsys_pass.py" --plan {input.plan:q} --workload {wildcards.workload:q}'
         " --case {wildcards.case:q} --repeat {params.repeat} {params.library} --output {params.folder:q} 2>&1 | tee {log:q}"

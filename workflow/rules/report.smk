@@ -7,21 +7,33 @@ rule report:
     input:
         f"{STUDY.output}/results.csv",
         f"{STUDY.output}/verdict.json",
+        f"{STUDY.output}/claims.csv",
         STUDY.evidence(),  # the page shows samples, numerics and a timeline of both books
         script_sources("scripts/report.py"),
-        sorted(glob("src/kernel_ledger/report/page/templates/*")),
+        sorted(glob(at("src/kernel_ledger/report/page/templates/*"))),
     output:
-        f"{STUDY.output}/summary.md",
-        f"{STUDY.output}/report.html",
+        report(
+            f"{STUDY.output}/summary.md",
+            caption="../report/summary.rst",
+            category="Summary",
+            labels={"what": "summary for a pull request (Markdown)"},
+        ),
+        report(
+            f"{STUDY.output}/report.html",
+            caption="../report/page.rst",
+            category="Summary",
+            labels={"what": "the whole run on one page (HTML)"},
+        ),
     log:
         f"{LOGS}/report.log",
+    localrule: True
     params:
         captures=lambda wildcards: STUDY.captures,
         folder=lambda wildcards: STUDY.output,
     message:
         "report: {output} (log: {log})"
     shell:
-        "{PYTHON} scripts/report.py --run {params.folder:q} --captures {params.captures:q} 2> {log:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/report.py" --run {params.folder:q} --captures {params.captures:q} 2> {log:q}'
 
 
 rule gate:
@@ -32,7 +44,8 @@ rule gate:
         f"{LOGS}/gate.ok",
     log:
         f"{LOGS}/gate.log",
+    localrule: True
     message:
         "gate: {input.verdict} must be verified"
     shell:
-        "{PYTHON} scripts/gate.py --verdict {input.verdict:q} --output {output:q} 2> {log:q}"
+        '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/gate.py" --verdict {input.verdict:q} --output {output:q} 2> {log:q}'

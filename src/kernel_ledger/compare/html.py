@@ -16,8 +16,10 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --slow: #fb923c; --fast: #38bdf8; --plain: #aaa } }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 82rem; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% } caption { text-align: left; font-weight: 600; padding: .6rem 0 }
-th, td { padding: .25rem .5rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; white-space: nowrap }
-td.name { white-space: normal; text-align: left; min-width: 14rem; overflow-wrap: anywhere; font-family: ui-monospace, monospace; font-size: 12px }
+th, td { padding: .25rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top }
+th, td { text-align: right; white-space: nowrap }
+td.name { white-space: normal; text-align: left; min-width: 14rem; overflow-wrap: anywhere }
+td.name { font-family: ui-monospace, monospace; font-size: 12px }
 th:nth-child(-n+3), td:nth-child(-n+2), .verdict { text-align: left }
 tr.slower td.verdict { color: var(--slow); font-weight: 600 } tr.faster td.verdict { color: var(--fast); font-weight: 600 }
 svg rect { fill: var(--line) } svg line { stroke: var(--plain); stroke-width: 2 } svg circle { fill: var(--plain) }

@@ -62,7 +62,9 @@ def judge(base: Samples, new: Samples, margin_pct: float) -> Judgement:
         verdict, reason = "ambiguous", f"no samples of {', '.join(lacking)} in both runs"
     elif verdict == "ambiguous":
         alone = {w: classify(percent(f.low), percent(f.high), margin_pct) for w, f in known.items()}
-        reason = "interval and margin overlap: " + ", ".join(f"{verdict} by {w}" for w, verdict in alone.items())
+        reason = "interval and margin overlap: " + ", ".join(
+            f"{verdict} by {w}" for w, verdict in alone.items()
+        )
     return Judgement(verdict, middle, low, high, margin_pct, changes, reason)
 
 
