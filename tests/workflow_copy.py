@@ -16,7 +16,7 @@ from kernel_ledger.study import names
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--repeat", type=int, default=1)
-for option in "plan workload case variant library output capture captures run device architectures".split():
+for option in "plan workload case variant library output capture captures run device architectures results config".split():
     parser.add_argument("--" + option)
 given = parser.parse_args()
 for path in FILES(given):

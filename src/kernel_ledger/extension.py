@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import entry, files, process, toolchain
+from .checkout import at
 from .errors import MachineError
 
 FORMAT = 1  # of build.json
