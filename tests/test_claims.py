@@ -263,7 +263,13 @@ def with_rights(tmp_path, **told):
     ("euid", "admin_only", "capable", "outcome", "reason"),
     [
         (1000, True, False, "held", ""),
-        (0, True, False, "not tested", "only tested where not root()"),
+        (
+            0,
+            True,
+            False,
+            "not tested",
+            "only tested where not root() and not counter_permission(); here root() = true, ",
+        ),
         (1000, False, False, "not tested", "only tested where not root()"),
         (1000, True, True, "not tested", "only tested where not root()"),
         (1000, None, False, "not tested", "the driver told nothing"),

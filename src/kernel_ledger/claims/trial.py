@@ -84,8 +84,11 @@ def try_claim(claim: Claim, case: Case) -> Outcome:
     trial = Case(case.rows, case.folder)
     line = flat(claim.expression)
     try:
-        if claim.requires is not None and not holds(claim.requires, trial):
-            return finished(NOT_TESTED, None, trial, f"only tested where {flat(claim.requires)}")
+        if claim.requires is not None:
+            condition = Evaluation(flat(claim.requires), trial)
+            if not condition.truth(parse(claim.requires, SIGNATURES)):
+                here = ", ".join(f"{source} = {value}" for source, value in condition.measured.items())
+                return finished(NOT_TESTED, None, trial, f"only tested where {condition.line}; here {here}")
         evaluation = Evaluation(line, trial)
         result = evaluation.truth(parse(line, SIGNATURES))
     except NotTested as reason:
@@ -93,11 +96,6 @@ def try_claim(claim: Claim, case: Case) -> Outcome:
     except BadExpression as error:
         return finished(NOT_TESTED, None, trial, str(error))
     return finished(HELD if result else REFUTED, evaluation, trial, "; ".join(trial.remarks))
-
-
-def holds(requires: str, trial: Case) -> bool:
-    line = flat(requires)
-    return Evaluation(line, trial).truth(parse(line, SIGNATURES))
 
 
 def finished(outcome: str, evaluation: Evaluation | None, trial: Case, reason: str) -> Outcome:
