@@ -78,7 +78,7 @@ WORKLOAD = Workload(
     cases={"cuda": [{"batch": 256, "size": 64}], "cpu": [{"batch": 4, "size": 16}]},
     build=build,
     reference=reference,
-    tolerance=lambda parameters: Tolerance(rtol=1e-4, atol=1e-5),  # compiled: batch norm in another order
+    tolerance=lambda parameters: Tolerance(rtol=1e-3, atol=1e-4),  # compiled: other layouts, so other sums
     sections=("nested_time",),
     variants=[Variant("eager", make_eager), Variant("compiled", make_compiled, needs=("compile",))],
 )

@@ -74,7 +74,7 @@ def make_deterministic() -> None:
     import torch
 
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.use_deterministic_algorithms(True)  # with warn_only, attention's backward stays as it is
     torch.utils.deterministic.fill_uninitialized_memory = (
         False  # it would launch a kernel for each empty tensor
     )
