@@ -17,7 +17,7 @@ from kernel_ledger.reconcile import read_table
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 SEED = int(os.environ.get("KERNEL_LEDGER_SEED", "20260117"))
-KILLS = int(os.environ.get("KERNEL_LEDGER_KILLS", "64"))
+KILLS = int(os.environ.get("KERNEL_LEDGER_KILLS", "56"))
 MARK = "KERNEL_LEDGER_TEST_MARK"
 SOON_S = 8.0
 PASSES = ("numerics", "timing", "torch_pass", "nsys_pass")
