@@ -8,12 +8,17 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
+import sys
 import zlib
+from dataclasses import replace
 
 import pytest
+from capture_factory import tiny, written
 from report_pages import (
     CLAIMS,
     HOSTILE,
+    ROOT,
     copy_reference,
     make_hostile,
     many_cases,
@@ -292,3 +297,20 @@ def test_a_hundred_cases_fit_in_five_megabytes_with_all_their_details(tmp_path):
     assert len(packed) == 100
     details = zlib.decompress(base64.b64decode(packed[99].text)).decode()
     assert details.count("<figure") == 6 and "fused_chain_vector" in details
+
+
+def test_a_run_on_the_cpu_is_called_a_rehearsal(tmp_path):
+    scenario = replace(tiny(), device="cpu")
+    captures = written(tmp_path / "run", scenario)
+    command = [
+        sys.executable,
+        "scripts/reconcile.py",
+        "--plan",
+        captures / "plan.json",
+        "--captures",
+        captures,
+    ]
+    done = subprocess.run([*command, "--output", tmp_path / "run"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = words(write_page(tmp_path / "run"))
+    assert "A rehearsal on the CPU: no GPU kernel was measured" in text and "not applicable" in text

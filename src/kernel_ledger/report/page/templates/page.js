@@ -98,4 +98,4 @@ async function unpackAll() {
 
 enliven(document);
 unpackAll();
-addEventListener("beforeprint", () => document.querySelectorAll("details:not(.sources)").forEach(part => { part.open = true; }));
+addEventListener("beforeprint", () => document.querySelectorAll("details.profiler").forEach(part => { part.open = true; }));
