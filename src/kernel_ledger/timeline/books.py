@@ -39,8 +39,8 @@ def torch_slices(path: Path, announced: Collection[str]) -> list[Slice]:
     threads = Threads()
     host = [
         host_slice(event, threads)
-        for event in sorted(events, key=lambda e: e.ts or 0)
-        if (event.cat in HOST or event.cat == "overhead") and event.ts is not None
+        for event in sorted(events, key=lambda e: kineto.nanoseconds(e.ts) or 0)
+        if (event.cat in HOST or event.cat == "overhead") and kineto.nanoseconds(event.ts) is not None
     ]
     return tied(host, map(gpu_slice, book.ops))
 
@@ -48,7 +48,7 @@ def torch_slices(path: Path, announced: Collection[str]) -> list[Slice]:
 def host_slice(event: kineto.Event, threads: Threads) -> Slice:
     start, duration = kineto.nanoseconds(event.ts), kineto.nanoseconds(event.dur)
     api = event.cat in kineto.LAUNCHES
-    shapes = kineto.shapes(event.args)
+    shapes = kineto.shapes(event.args.input_dims if event.args else b"")
     return Slice(
         start=start,
         end=None if duration is None else start + duration,

@@ -1,4 +1,4 @@
-"""Reads a Kineto (torch.profiler) Chrome trace into a Book: exact nanoseconds, kernels with their operators.
+"""The reader of traces as it was before it read columns: event by event, from one decoded list.  An oracle for tests.
 
 Only per-event records count.  Rows that repeat a kernel's time (gpu_user_annotation, "Activity Buffer
 Request", compiled regions) are of other categories and are never read as kernels.
@@ -18,10 +18,10 @@ from typing import Any
 
 import msgspec
 
-from .dropped import lost_records
-from .errors import EvidenceError
-from .evidence import Book, Finding, GpuOp, RangeInstance, place
-from .names import demangle, memory_name
+from kernel_ledger.dropped import lost_records
+from kernel_ledger.errors import EvidenceError
+from kernel_ledger.evidence import Book, Finding, GpuOp, RangeInstance, place
+from kernel_ledger.names import demangle, memory_name
 
 OPERATIONS = {"kernel": "kernel", "gpu_memcpy": "memory", "gpu_memset": "memory"}
 LAUNCHES = ("cuda_runtime", "cuda_driver")

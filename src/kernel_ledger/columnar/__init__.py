@@ -1,0 +1,33 @@
+"""Columns in numpy arrays, of either tool's recording: times in int64 ns, names as indices into a list.
+
+``NONE`` stands for "not recorded" where a column has no better way to say it; it is no value that a tool writes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+NONE = np.iinfo(np.int64).min
+Column = np.ndarray
+"""One-dimensional int64."""
+
+
+def column(values: object = ()) -> Column:
+    return np.asarray(values, dtype=np.int64)
+
+
+def joined(parts: list[Column]) -> Column:
+    return np.concatenate(parts) if parts else column()
+
+
+class Names:
+    """Texts by index, each held once."""
+
+    def __init__(self) -> None:
+        self.index: dict[object, int] = {}
+
+    def __call__(self, text: object) -> int:
+        return self.index.setdefault(text, len(self.index))
+
+    def all(self) -> list:
+        return list(self.index)

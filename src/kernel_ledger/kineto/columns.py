@@ -1,0 +1,139 @@
+"""A trace as columns: GPU operations, launching calls, operators and annotations, each in the order of the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from ..columnar import NONE, Column, Names, column, joined
+from .events import LAUNCHES, OPERATIONS, Args, Event
+from .stream import CHUNK_BYTES, Stream
+from .times import column_of_ns
+
+ANNOTATION = "user_annotation"
+OPERATOR = "cpu_op"
+GEOMETRY = tuple[int, int, int]
+
+
+@dataclass
+class Part:
+    """Events of one kind as parallel columns, which grow by one array for each stretch of the file."""
+
+    arrays: dict[str, list[Column]] = field(default_factory=dict)
+
+    def add(self, **columns: Sequence[int] | Column) -> None:
+        for name, values in columns.items():
+            self.arrays.setdefault(name, []).append(column(values))
+
+    def __getitem__(self, name: str) -> Column:
+        if len(parts := self.arrays.get(name, [])) > 1:
+            self.arrays[name] = parts = [joined(parts)]
+        return parts[0] if parts else column()
+
+
+@dataclass
+class Columns:
+    """``names``, ``threads``, ``texts`` (JSON of shapes and geometries): what the columns' indices mean.
+
+    ``operations``: name, level (index of LEVELS), start, end, correlation, device, stream, grid, block, bytes,
+    node.  ``calls``: name, start, thread, correlation.  ``operators`` and ``annotations``: name, start, end,
+    thread, the former with their shapes.
+    """
+
+    names: Names = field(default_factory=Names)
+    threads: Names = field(default_factory=Names)
+    texts: Names = field(default_factory=Names)
+    operations: Part = field(default_factory=Part)
+    calls: Part = field(default_factory=Part)
+    operators: Part = field(default_factory=Part)
+    annotations: Part = field(default_factory=Part)
+    said: list[str] = field(default_factory=list)
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Sort the complete events of one stretch into their columns.  ValueError for one without a time."""
+        operations: list[Event] = []
+        calls: list[Event] = []
+        operators: list[Event] = []
+        annotations: list[Event] = []
+        kinds = {OPERATOR: operators, ANNOTATION: annotations, **dict.fromkeys(OPERATIONS, operations)}
+        kinds |= dict.fromkeys(LAUNCHES, calls)
+        find = kinds.get
+        for event in events:
+            kind = find(event.cat)
+            if kind is not None and event.ph == "X":
+                kind.append(event)
+        self.add_operations(operations)
+        self.add_calls([e for e in calls if e.args and e.args.correlation is not None])
+        name, thread, text = self.names, self.threads, self.texts
+        if operators:
+            self.operators.add(
+                **spans(operators),
+                name=[name(e.name) for e in operators],
+                thread=[thread(e.tid) for e in operators],
+                shapes=[text(bytes(e.args.input_dims) if e.args else b"") for e in operators],
+            )
+        if annotations:
+            self.annotations.add(**spans(annotations), name=[name(e.name) for e in annotations])
+
+    def add_operations(self, events: list[Event]) -> None:
+        if not events:
+            return
+        arguments = [e.args or Args() for e in events]
+        for event, args in zip(events, arguments, strict=True):
+            if args.correlation is None:
+                raise ValueError(f"{event.cat} event {event.name[:60]!r} has no correlation id")
+        text = self.texts
+        self.operations.add(
+            **spans(events),
+            name=[self.names(e.name) for e in events],
+            level=[KINDS.index(e.cat) for e in events],
+            correlation=[a.correlation for a in arguments],
+            device=[NONE if a.device is None else a.device for a in arguments],
+            stream=[NONE if a.stream is None else a.stream for a in arguments],
+            grid=[text(bytes(a.grid)) for a in arguments],
+            block=[text(bytes(a.block)) for a in arguments],
+            bytes=[NONE if a.bytes is None else a.bytes for a in arguments],
+            node=[text(bytes(a.graph_node)) for a in arguments],
+        )
+
+    def add_calls(self, events: list[Event]) -> None:
+        if events:
+            self.calls.add(
+                start=column_of_ns([e.ts for e in events]),
+                name=[self.names(e.name) for e in events],
+                thread=[self.threads(e.tid) for e in events],
+                correlation=[e.args.correlation for e in events],
+            )
+
+
+KINDS = list(OPERATIONS)
+
+
+def spans(events: list[Event]) -> dict[str, Column]:
+    start = column_of_ns([e.ts for e in events])
+    return {"start": start, "end": start + column_of_ns([e.dur for e in events])}
+
+
+def read_columns(path: Path, chunk_bytes: int = CHUNK_BYTES) -> Columns:
+    """Read a trace.  ``chunk_bytes``: as of Stream.  Raises EvidenceError, ValueError for an unusable time."""
+    stream, columns = Stream(path, Event, chunk_bytes), Columns()
+    for events in stream:
+        columns.add(events)
+    columns.said = stream.said
+    return columns
+
+
+def shapes(text: bytes) -> str:
+    """Input shapes as compact JSON, empty where the profiler recorded none."""
+    value = msgspec.json.decode(text) if text else None
+    return json.dumps(value, separators=(",", ":")) if value else ""
+
+
+def geometry(text: bytes) -> GEOMETRY | None:
+    """A grid or block, None where there is none."""
+    value = msgspec.json.decode(text, type=list[int] | None) if text else None
+    return tuple(value) if value else None

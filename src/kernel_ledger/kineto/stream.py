@@ -1,0 +1,158 @@
+"""Reads traceEvents part by part, so that memory is bounded by a setting and not by the file.
+
+A part may end wherever an event seems to end.  It is then decoded as a list of its own, and a JSON list decodes
+only if it is complete: a part that was cut within an event fails, and is cut again further on.  So no rule about
+how a trace is laid out is needed for the result, only for the speed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from isal import igzip, isal_zlib
+
+from ..errors import EvidenceError
+from .events import Event
+
+NEXT = "record the torch pass of this variant again"
+CHUNK_BYTES = 1 << 18  # what a core has in its cache: parts of 1 MB take half as long again
+MOST_BYTES = 1 << 28
+LONGEST_KEY = 1 << 12
+PACKING_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error, isal_zlib.error)
+BEGIN = re.compile(rb'"traceEvents"\s*:\s*\[')
+SEAMS = (b"\n  },\n  {", b"}, {", b"},{", b"},\n")
+"""How writers of traces part events: Kineto, then Python's json with and without spaces, then by lines."""
+
+
+@dataclass
+class Stream:
+    """Events of one file.  ``said``: what Kineto's own logger put beside the events, once all were read.
+
+    ``chunk_bytes``: text decoded at once; memory grows with it, an event longer than it is read all the same.
+    """
+
+    path: Path
+    event: type[msgspec.Struct]
+    chunk_bytes: int = CHUNK_BYTES
+    said: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """Lists of events.  Raises EvidenceError for a file that is missing, truncated, or no trace."""
+        try:
+            with opened(self.path) as stream:
+                yield from self.lists(stream)
+        except FileNotFoundError:
+            raise EvidenceError("there is no trace", where=self.path, next_step=NEXT) from None
+        except PACKING_ERRORS as error:
+            raise EvidenceError(
+                "the trace is truncated or not gzip", where=self.path, found=error, next_step=NEXT
+            ) from error
+        except msgspec.MsgspecError as error:
+            raise EvidenceError(
+                "this is not a Kineto trace", where=self.path, found=error, next_step=NEXT
+            ) from error
+
+    def lists(self, stream: BinaryIO) -> Iterator[list[Any]]:
+        text, begun = self.head(stream)
+        if begun:
+            decoder = msgspec.json.Decoder(list[self.event])
+            due = self.chunk_bytes
+            while data := stream.read(self.chunk_bytes):
+                text += data
+                if len(text) < due:
+                    continue
+                for end in seams(text):
+                    try:
+                        events = decoder.decode(b"[" + text[:end] + b"]")
+                    except msgspec.ValidationError:
+                        raise
+                    except msgspec.DecodeError:
+                        continue
+                    del text[: end + 1]
+                    due = self.chunk_bytes
+                    yield events
+                    break
+                else:
+                    due = 2 * len(text)
+                    if due > MOST_BYTES:
+                        raise EvidenceError(
+                            "no event ends in a long stretch of this trace",
+                            where=self.path,
+                            found=f"{len(text)} bytes without the end of an event",
+                            next_step=NEXT,
+                        )
+            text = b'{"traceEvents":[' + text
+        yield self.last(bytes(text))
+
+    def head(self, stream: BinaryIO) -> tuple[bytearray, bool]:
+        """(what follows the bracket that opens traceEvents, True), or (the whole text, False) where none does."""
+        text, at = bytearray(), 0
+        while data := stream.read(self.chunk_bytes):
+            text += data
+            while match := BEGIN.search(text, at):
+                at = match.end()
+                try:
+                    before = msgspec.json.decode(text[:at] + b"]}", type=dict[str, msgspec.Raw])
+                except msgspec.DecodeError:
+                    continue  # these words stood in a text, or deeper
+                self.note(before.get("WARNING"), before.get("ERROR"))
+                return text[at:], True
+            at = max(at, len(text) - LONGEST_KEY)
+        return text, False
+
+    def last(self, text: bytes) -> list[Any]:
+        """The events of the rest of the file, and what stands after them."""
+        whole = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        if "traceEvents" not in whole:
+            raise msgspec.ValidationError("Object missing required field `traceEvents`")
+        self.note(whole.get("WARNING"), whole.get("ERROR"))
+        return msgspec.json.decode(whole["traceEvents"], type=list[self.event])
+
+    def note(self, *said: msgspec.Raw | None) -> None:
+        self.said += [str(value) for raw in said if raw and (value := msgspec.json.decode(raw))]
+
+
+def opened(path: Path) -> BinaryIO:
+    """The JSON text of a trace, gzipped or not."""
+    with path.open("rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+    return igzip.open(path, "rb") if packed else path.open("rb")
+
+
+def seams(text: bytearray) -> Iterator[int]:
+    """Places of a comma that may part two events, the likeliest first."""
+    for seam in SEAMS:
+        if (at := text.rfind(seam)) >= 0:
+            yield at + seam.index(b",")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All complete ("X") events of a file at once, for readers of small traces."""
+
+    traceEvents: list[Any]
+
+
+def decode(path: Path, event: type[msgspec.Struct] = Event) -> Trace:
+    """A trace with its complete events.  Raises EvidenceError as Stream does."""
+    return Trace([one for events in Stream(path, event) for one in events if one.ph == "X"])
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole JSON text of a trace, gzipped or not.  Raises EvidenceError on a missing or truncated file."""
+    try:
+        with opened(path) as stream:
+            return stream.read()
+    except FileNotFoundError:
+        raise EvidenceError("there is no trace", where=path, next_step=NEXT) from None
+    except PACKING_ERRORS as error:
+        raise EvidenceError(
+            "the trace is truncated or not gzip", where=path, found=error, next_step=NEXT
+        ) from error
