@@ -1,4 +1,4 @@
-"""Rule numerics: every variant against the first and against float64 -> numerics.json."""
+"""Rule numerics: every variant against the first and against float64 -> numerics.json, dataflow.json."""
 
 from kernel_ledger import entry
 from kernel_ledger.launch import launch

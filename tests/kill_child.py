@@ -16,7 +16,7 @@ from kernel_ledger.workload import source_hash
 
 PAUSE_S = float(os.environ.get("KERNEL_LEDGER_TEST_PAUSE", "0.15"))
 FILES = {
-    "numerics": ["numerics.json"],
+    "numerics": ["numerics.json", "dataflow.json"],
     "timing": ["timing.json"],
     "torch": ["trace.json.gz", "key_averages.txt", "key_averages.csv"],
     "nsys": [],

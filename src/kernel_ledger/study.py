@@ -29,7 +29,7 @@ TOLD_OF_TOLERANCE = ("rtol", "atol")
 TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants", "tolerance")
 SHORT = "spin_short"  # the ruler's shortest variant
 FILES = {
-    "numerics": ("numerics.json",),
+    "numerics": ("numerics.json", "dataflow.json"),
     "timing": ("timing.json", "run.json"),
     "torch": ("trace.json.gz", "key_averages.txt", "key_averages.csv", "run.json"),
     "nsys": ("nsys/report.nsys-rep", "nsys/run.json"),

@@ -14,7 +14,7 @@ from .repeats import folder
 
 FORMAT = 1  # 1: first
 POOLED = "agreement"
-SHARED = ("numerics.json",)  # of the case, not of a repeat
+SHARED = ("numerics.json", "dataflow.json")  # of the case, not of a repeat
 WORST_FIRST = (FAIL, UNKNOWN, PASS, NOT_APPLICABLE)
 
 

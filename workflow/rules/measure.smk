@@ -18,6 +18,7 @@ rule numerics:
         preflight=ancient(DOCTOR),  # before anything is measured; a new one makes nothing stale
     output:
         f"{CASE}/numerics.json",
+        f"{CASE}/dataflow.json",
     log:
         f"{LOGS}/numerics/{{workload}}/{{case}}.log",
     retries: 0

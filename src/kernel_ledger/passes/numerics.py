@@ -1,6 +1,7 @@
 """Pass numerics: every variant once, against the first variant and against the float64 reference.
 
-It also fills the compile cache, so that no later pass measures a compiler.  Writes numerics.json.
+It also fills the compile cache, so that no later pass measures a compiler.  Writes numerics.json, and
+dataflow.json with what each operator reads and writes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from ..files import write_json
+from . import dataflow
 from .common import Session, chunks, open_session, output_sha256, probe_clean, progress, tensors, write_child
 
 
@@ -43,8 +45,9 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
         "variants": entries,
     }
     write_json(session.output / "numerics.json", payload)
+    write_json(session.output / "dataflow.json", dataflow.payload(session))
     hashes = {name: entry["sha256"] for name, entry in entries.items() if entry["sha256"]}
-    write_child(session, probe=probe, output_sha256=hashes, files=["numerics.json"])
+    write_child(session, probe=probe, output_sha256=hashes, files=["numerics.json", "dataflow.json"])
 
 
 def reference_tensors(session: Session) -> list[torch.Tensor] | None:

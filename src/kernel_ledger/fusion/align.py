@@ -1,0 +1,54 @@
+"""Which recorded operator (dataflow.json) launched which kernel (trace): by order, name and input shapes, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..trace_events import Launched, TraceEvent
+
+
+def align(
+    flow: Sequence[Mapping[str, Any]], operators: Sequence[TraceEvent], launched: Sequence[Launched]
+) -> tuple[list[int], str | None]:
+    """For each operation of a call the index of its recorded operator; or a reason why they do not match.
+
+    ``operators``: the call's operators by start.  A recorded operator is the next event of its name and shapes; what is
+    nested in that event is the operator's own business, and what lies between two is a composite around them.
+    """
+    matched: dict[int, int] = {}
+    at, ends = 0, {}
+    for number, entry in enumerate(flow):
+        while at < len(operators) and not is_next(operators[at], entry, ends):
+            at += 1
+        if at == len(operators):
+            return [], (
+                f"operator {number + 1} of the recorded flow, {entry['operator']}, is not in the trace: another program ran"
+                " (torch.compile and graph replays cannot be recorded)"
+            )
+        ends[operators[at].thread] = operators[at].end
+        matched[id(operators[at])] = number
+        at += 1
+    owners = [next((matched[id(e)] for e in op.around if id(e) in matched), None) for op in launched]
+    if outside := sum(owner is None for owner in owners):
+        return (
+            [],
+            f"{outside} of {len(owners)} GPU operations were launched by no operator of the recorded flow",
+        )
+    return owners, None
+
+
+def is_next(event: TraceEvent, entry: Mapping[str, Any], ends: Mapping[Any, int]) -> bool:
+    if event.name != entry["operator"] or event.start < ends.get(event.thread, event.start):
+        return False
+    dims = event.args.get("Input Dims")
+    return dims is None or list(shapes(dims)) == [s for s in entry["shapes"] if s]
+
+
+def shapes(dims: Any) -> list[list[int]]:
+    """The shapes in Kineto's "Input Dims", those of lists included; of scalars there is none."""
+    found = []
+    for part in dims:
+        if isinstance(part, list) and part:
+            found += shapes(part) if isinstance(part[0], list) else [part]
+    return found
