@@ -73,6 +73,15 @@ def test_a_night_with_another_seed_cannot_be_judged(night, tmp_path):
     assert done.returncode == 2 and "seed" in done.stderr
 
 
+def test_the_real_snakemake_takes_what_the_example_gives_it(tmp_path):
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [ROOT / "examples/nightly", f"replay={REFERENCE}"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    base = (tmp_path / "reports/nightly-base").read_text().strip()
+    assert (tmp_path / "reports" / base / "results.csv").is_file()
+
+
 def test_the_job_in_the_documentation_is_yaml_and_calls_the_example():
     page = (ROOT / "docs/nightly.md").read_text()
     job = yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])
