@@ -20,14 +20,12 @@ def joined(parts: list[Column]) -> Column:
     return np.concatenate(parts) if parts else column()
 
 
-class Names:
-    """Texts by index, each held once."""
+class Names(dict):
+    """Values by index, each held once: ``names[value]`` gives a new value the next index."""
 
-    def __init__(self) -> None:
-        self.index: dict[object, int] = {}
-
-    def __call__(self, text: object) -> int:
-        return self.index.setdefault(text, len(self.index))
+    def __missing__(self, value: object) -> int:
+        index = self[value] = len(self)
+        return index
 
     def all(self) -> list:
-        return list(self.index)
+        return list(self)

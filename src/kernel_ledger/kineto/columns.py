@@ -10,12 +10,14 @@ from pathlib import Path
 import msgspec
 
 from ..columnar import NONE, Column, Names, column, joined
-from .events import LAUNCHES, OPERATIONS, Args, Event
+from .events import LAUNCHES, OPERATIONS, Args, Event, Linked
 from .stream import CHUNK_BYTES, Stream
 from .times import column_of_ns
 
 ANNOTATION = "user_annotation"
 OPERATOR = "cpu_op"
+TOGETHER = 8192
+"""Events that are turned into columns at once."""
 GEOMETRY = tuple[int, int, int]
 
 
@@ -41,9 +43,11 @@ class Columns:
 
     ``operations``: name, level (index of LEVELS), start, end, correlation, device, stream, grid, block, bytes,
     node.  ``calls``: name, start, thread, correlation.  ``operators`` and ``annotations``: name, start, end,
-    thread, the former with their shapes.
+    thread, the former with their shapes.  Without ``detail``, of Linked events: no device, stream, geometry,
+    bytes, node and shapes.
     """
 
+    detail: bool = True
     names: Names = field(default_factory=Names)
     threads: Names = field(default_factory=Names)
     texts: Names = field(default_factory=Names)
@@ -53,64 +57,85 @@ class Columns:
     annotations: Part = field(default_factory=Part)
     said: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.kinds: tuple[list[Event], ...] = ([], [], [], [])
+        operations, calls, operators, annotations = self.kinds
+        self.waiting = {OPERATOR: operators, ANNOTATION: annotations}
+        self.waiting |= dict.fromkeys(OPERATIONS, operations) | dict.fromkeys(LAUNCHES, calls)
+
     def add(self, events: Iterable[Event]) -> None:
-        """Sort the complete events of one stretch into their columns.  ValueError for one without a time."""
-        operations: list[Event] = []
-        calls: list[Event] = []
-        operators: list[Event] = []
-        annotations: list[Event] = []
-        kinds = {OPERATOR: operators, ANNOTATION: annotations, **dict.fromkeys(OPERATIONS, operations)}
-        kinds |= dict.fromkeys(LAUNCHES, calls)
-        find = kinds.get
+        """Sort the complete events of one stretch by what they are; ``settle`` makes columns of them."""
+        find = self.waiting.get
         for event in events:
             kind = find(event.cat)
             if kind is not None and event.ph == "X":
                 kind.append(event)
+        if sum(map(len, self.kinds)) >= TOGETHER:
+            self.settle()
+
+    def settle(self) -> None:
+        """Enter the waiting events in their columns.  ValueError for one without a time."""
+        operations, calls, operators, annotations = self.kinds
         self.add_operations(operations)
         self.add_calls([e for e in calls if e.args and e.args.correlation is not None])
-        name, thread, text = self.names, self.threads, self.texts
-        if operators:
-            self.operators.add(
-                **spans(operators),
-                name=[name(e.name) for e in operators],
-                thread=[thread(e.tid) for e in operators],
-                shapes=[text(bytes(e.args.input_dims) if e.args else b"") for e in operators],
-            )
+        self.add_operators(operators)
         if annotations:
-            self.annotations.add(**spans(annotations), name=[name(e.name) for e in annotations])
+            self.annotations.add(**spans(annotations), name=[self.names[e.name] for e in annotations])
+        for kind in self.kinds:
+            kind.clear()
+
+    def add_operators(self, events: list[Event]) -> None:
+        if not events:
+            return
+        names, threads, texts = self.names, self.threads, self.texts
+        self.operators.add(
+            **spans(events), name=[names[e.name] for e in events], thread=[threads[e.tid] for e in events]
+        )
+        if self.detail:
+            shapes = [texts[bytes(e.args.input_dims) if e.args else b""] for e in events]
+            self.operators.add(shapes=shapes)
 
     def add_operations(self, events: list[Event]) -> None:
         if not events:
             return
+        names = self.names
         arguments = [e.args or Args() for e in events]
         for event, args in zip(events, arguments, strict=True):
             if args.correlation is None:
                 raise ValueError(f"{event.cat} event {event.name[:60]!r} has no correlation id")
-        text = self.texts
         self.operations.add(
             **spans(events),
-            name=[self.names(e.name) for e in events],
-            level=[KINDS.index(e.cat) for e in events],
+            name=[names[e.name] for e in events],
+            level=[LEVEL[e.cat] for e in events],
             correlation=[a.correlation for a in arguments],
+        )
+        if self.detail:
+            self.add_detail(arguments)
+
+    def add_detail(self, arguments: list[Args]) -> None:
+        texts = self.texts
+        self.operations.add(
             device=[NONE if a.device is None else a.device for a in arguments],
             stream=[NONE if a.stream is None else a.stream for a in arguments],
-            grid=[text(bytes(a.grid)) for a in arguments],
-            block=[text(bytes(a.block)) for a in arguments],
+            grid=[texts[bytes(a.grid)] for a in arguments],
+            block=[texts[bytes(a.block)] for a in arguments],
             bytes=[NONE if a.bytes is None else a.bytes for a in arguments],
-            node=[text(bytes(a.graph_node)) for a in arguments],
+            node=[texts[bytes(a.graph_node)] for a in arguments],
         )
 
     def add_calls(self, events: list[Event]) -> None:
         if events:
+            names, threads = self.names, self.threads
             self.calls.add(
                 start=column_of_ns([e.ts for e in events]),
-                name=[self.names(e.name) for e in events],
-                thread=[self.threads(e.tid) for e in events],
+                name=[names[e.name] for e in events],
+                thread=[threads[e.tid] for e in events],
                 correlation=[e.args.correlation for e in events],
             )
 
 
 KINDS = list(OPERATIONS)
+LEVEL = {kind: index for index, kind in enumerate(KINDS)}
 
 
 def spans(events: list[Event]) -> dict[str, Column]:
@@ -118,11 +143,12 @@ def spans(events: list[Event]) -> dict[str, Column]:
     return {"start": start, "end": start + column_of_ns([e.dur for e in events])}
 
 
-def read_columns(path: Path, chunk_bytes: int = CHUNK_BYTES) -> Columns:
+def read_columns(path: Path, chunk_bytes: int = CHUNK_BYTES, detail: bool = True) -> Columns:
     """Read a trace.  ``chunk_bytes``: as of Stream.  Raises EvidenceError, ValueError for an unusable time."""
-    stream, columns = Stream(path, Event, chunk_bytes), Columns()
+    stream, columns = Stream(path, Event if detail else Linked, chunk_bytes), Columns(detail)
     for events in stream:
         columns.add(events)
+    columns.settle()
     columns.said = stream.said
     return columns
 

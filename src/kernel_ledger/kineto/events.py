@@ -37,6 +37,24 @@ class Event(msgspec.Struct, gc=False):
     args: Args | None = None
 
 
+class Link(msgspec.Struct, gc=False):
+    """The one argument by which calls and operations find each other."""
+
+    correlation: int | None = None
+
+
+class Linked(msgspec.Struct, gc=False):
+    """What attributing kernels to operators needs of an event."""
+
+    ph: str = ""
+    cat: str = ""
+    name: str = ""
+    tid: int | str | None = None
+    ts: msgspec.Raw = ABSENT
+    dur: msgspec.Raw = ABSENT
+    args: Link | None = None
+
+
 class Bare(msgspec.Struct, gc=False):
     """What the kernel table alone needs of an event."""
 

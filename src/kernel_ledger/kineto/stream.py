@@ -61,39 +61,40 @@ class Stream:
 
     def lists(self, stream: BinaryIO) -> Iterator[list[Any]]:
         text, begun = self.head(stream)
-        if begun:
-            decoder = msgspec.json.Decoder(list[self.event])
-            due = self.chunk_bytes
-            while data := stream.read(self.chunk_bytes):
-                text += data
-                if len(text) < due:
+        if not begun:
+            yield self.last(text)
+            return
+        decoder, due = msgspec.json.Decoder(list[self.event]), 0
+        while data := stream.read(max(self.chunk_bytes, due - len(text))):
+            text += data
+            for end in seams(text):
+                try:
+                    events = decoder.decode(text[:end] + b"]")
+                except msgspec.ValidationError:
+                    raise
+                except msgspec.DecodeError:
                     continue
-                for end in seams(text):
-                    try:
-                        events = decoder.decode(b"[" + text[:end] + b"]")
-                    except msgspec.ValidationError:
-                        raise
-                    except msgspec.DecodeError:
-                        continue
-                    del text[: end + 1]
-                    due = self.chunk_bytes
-                    yield events
-                    break
-                else:
-                    due = 2 * len(text)
-                    if due > MOST_BYTES:
-                        raise EvidenceError(
-                            "no event ends in a long stretch of this trace",
-                            where=self.path,
-                            found=f"{len(text)} bytes without the end of an event",
-                            next_step=NEXT,
-                        )
-            text = b'{"traceEvents":[' + text
-        yield self.last(bytes(text))
+                text, due = b"[" + text[end + 1 :], 0
+                yield events
+                break
+            else:
+                due = self.longer(text)
+        yield self.last(b'{"traceEvents":' + text)
 
-    def head(self, stream: BinaryIO) -> tuple[bytearray, bool]:
-        """(what follows the bracket that opens traceEvents, True), or (the whole text, False) where none does."""
-        text, at = bytearray(), 0
+    def longer(self, text: bytes) -> int:
+        """How much text to try next.  Raises EvidenceError where that would be too much."""
+        if len(text) > MOST_BYTES:
+            raise EvidenceError(
+                "no event ends in a long stretch of this trace",
+                where=self.path,
+                found=f"{len(text)} bytes without the end of an event",
+                next_step=NEXT,
+            )
+        return 2 * len(text)
+
+    def head(self, stream: BinaryIO) -> tuple[bytes, bool]:
+        """(the text from the bracket that opens traceEvents on, True), or (the whole text, False) where none does."""
+        text, at = b"", 0
         while data := stream.read(self.chunk_bytes):
             text += data
             while match := BEGIN.search(text, at):
@@ -103,7 +104,7 @@ class Stream:
                 except msgspec.DecodeError:
                     continue  # these words stood in a text, or deeper
                 self.note(before.get("WARNING"), before.get("ERROR"))
-                return text[at:], True
+                return text[at - 1 :], True
             at = max(at, len(text) - LONGEST_KEY)
         return text, False
 
@@ -126,7 +127,7 @@ def opened(path: Path) -> BinaryIO:
     return igzip.open(path, "rb") if packed else path.open("rb")
 
 
-def seams(text: bytearray) -> Iterator[int]:
+def seams(text: bytes) -> Iterator[int]:
     """Places of a comma that may part two events, the likeliest first."""
     for seam in SEAMS:
         if (at := text.rfind(seam)) >= 0:
