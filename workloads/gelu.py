@@ -24,7 +24,6 @@ CSRC = Path(__file__).resolve().parents[1] / "csrc"
 
 INLINE_HEADER = "torch::Tensor gelu(torch::Tensor x);"
 INLINE_WRAPPER = """
-#include <torch/extension.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
