@@ -19,7 +19,7 @@ FLOAT_BYTES = 4
 SQRT_TWO_OVER_PI = math.sqrt(2.0 / math.pi)
 CUBIC = 0.044715  # Hendrycks & Gimpel 2016, arXiv:1606.08415
 FUSED_TRAFFIC = Traffic(reads=1, writes=1)
-TRITON_BLOCK = 1024
+TRITON_BLOCK, TRITON_WARPS = 1024, 8  # 4 floats a thread, one 16-byte load, as in csrc/gelu.cu
 CSRC = Path(__file__).resolve().parents[1] / "csrc"
 
 INLINE_HEADER = "torch::Tensor gelu(torch::Tensor x);"
@@ -135,7 +135,13 @@ def triton_gelu() -> Callable[[Any], Any]:
             grid = (triton.cdiv(x.numel(), TRITON_BLOCK),)
             with torch.cuda.device(x.device):  # Triton launches on the current one
                 gelu_tanh_triton[grid](
-                    x, out, x.numel(), SCALE=SQRT_TWO_OVER_PI, CUBE=CUBIC, BLOCK=TRITON_BLOCK, num_warps=4
+                    x,
+                    out,
+                    x.numel(),
+                    SCALE=SQRT_TWO_OVER_PI,
+                    CUBE=CUBIC,
+                    BLOCK=TRITON_BLOCK,
+                    num_warps=TRITON_WARPS,
                 )
         return out
 
