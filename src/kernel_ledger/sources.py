@@ -30,12 +30,20 @@ def imported_sources(roots: list[Path], package: Path) -> list[str]:
 def modules(path: Path, package: Path) -> list[Path]:
     """Files of the package that one file names in its imports."""
     found = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in statements(ast.parse(path.read_bytes())):
         for parts in names(node, path, package):
             for end in range(1, len(parts) + 1):
                 stem = package.joinpath(*parts[:end])
                 found += [f for f in (stem.with_suffix(".py"), stem / "__init__.py") if f.is_file()]
     return found
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node; no expression holds an import, and a file is nearly all expressions."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for statement in getattr(node, part, ()):
+            yield statement
+            yield from statements(statement)
 
 
 def names(node: ast.AST, path: Path, package: Path) -> Iterator[tuple[str, ...]]:
