@@ -1,0 +1,54 @@
+"""A launcher's temporary folder goes with it, or with the next one."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import kernel_ledger.scratch
+from kernel_ledger.scratch import PREFIX, scratch
+
+SOURCE = str(Path(kernel_ledger.scratch.__file__).parents[1])
+HOLDER = """
+import time
+from kernel_ledger.scratch import scratch
+with scratch() as folder:
+    (folder / "raw").write_text("data")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+def test_it_is_gone_afterwards(temporary):
+    with scratch() as folder:
+        (folder / "file").touch()
+        assert folder.parent == temporary
+    assert list(temporary.iterdir()) == []
+
+
+def test_that_of_a_killed_launcher_is_removed_by_the_next_and_that_of_a_living_one_is_not(temporary):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER],
+        env=ENVIRONMENT | {"TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    theirs = holder.stdout.readline().strip()
+    (temporary / f"{PREFIX}foreign").mkdir()
+    with scratch():
+        assert theirs in map(str, temporary.iterdir())
+    holder.kill()
+    holder.wait()
+    with scratch():
+        assert theirs not in map(str, temporary.iterdir())
+    assert [path.name for path in temporary.iterdir()] == [f"{PREFIX}foreign"]
