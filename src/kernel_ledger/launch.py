@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from . import leaks, process
@@ -29,6 +28,7 @@ from .partial import partial_folder, publish_files, publish_folder
 from .repeats import Step, position
 from .request import PASSES, build_request, plan_case
 from .run_record import absent_record, check_machine, read_child, run_record
+from .scratch import scratch
 
 REPORT = "report.nsys-rep"
 LOG = "log.txt"
@@ -111,10 +111,10 @@ def place(
     folder of its own keeps one recording from being refused for the session of another.
     """
     with (
-        TemporaryDirectory(prefix="kernel-ledger-") as own,
+        scratch() as own,
         taken(plan["device"], environment, holder) as device,
     ):
-        yield device, environment | ({"TMPDIR": own} if nsys else {})
+        yield device, environment | ({"TMPDIR": str(own)} if nsys else {})
 
 
 def child_command(partial: Path) -> list[str]:
