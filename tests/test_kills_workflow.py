@@ -54,7 +54,7 @@ def test_a_run_killed_again_and_again_completes_in_the_end(tmp_path):
         copy(ROOT / part, folder / part)
     settings = ["device=cpu", "workloads=[{file: tests/data/tiny.py}]", QUICK, f"nsys={{path: {nsys}}}"]
     moments = seeded("workflow")
-    for number in range(max(4, KILLS // 10)):
+    for number in range(max(4, KILLS // 14)):
         way = WAYS[number % len(WAYS)]
         process = start(folder, "--config", *settings)
         wait_until(lambda p=process: p.poll() is not None, moments.uniform(1.0, 6.0))

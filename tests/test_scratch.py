@@ -37,12 +37,9 @@ def test_it_is_gone_afterwards(temporary):
 
 
 def test_that_of_a_killed_launcher_is_removed_by_the_next_and_that_of_a_living_one_is_not(temporary):
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER],
-        env=ENVIRONMENT | {"TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", HOLDER]
+    holder = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     theirs = holder.stdout.readline().strip()
     (temporary / f"{PREFIX}foreign").mkdir()
     with scratch():
