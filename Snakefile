@@ -30,6 +30,7 @@ if not STUDY.config.replay:
 
 include: "workflow/rules/reconcile.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/insight.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/compare.smk"
 

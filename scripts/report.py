@@ -6,6 +6,7 @@ from pathlib import Path
 from kernel_ledger.claims.table import read_claims
 from kernel_ledger.entry import run
 from kernel_ledger.files import require_recorded, write_text
+from kernel_ledger.report.insight import insight_section
 from kernel_ledger.report.page import page
 from kernel_ledger.report.page.machine import machine
 from kernel_ledger.report.page.read import read_run
@@ -21,7 +22,8 @@ def main() -> None:
     told = read_run(folder, captures)
     require_recorded(folder, told.verdict.get("files", {}))
     claims = read_claims(folder / "claims.csv") if (folder / "claims.csv").is_file() else []
-    write_text(folder / "summary.md", summary(told.rows, told.verdict, claims, machine(told)))
+    text = summary(told.rows, told.verdict, claims, machine(told))
+    write_text(folder / "summary.md", text + insight_section(folder))
     write_text(folder / "report.html", page(folder, captures))
 
 

@@ -183,12 +183,15 @@ class Nsys(Section):
     path: Annotated[FilePath | None, BeforeValidator(empty_is_none)] = Field(
         None, description="nsys itself; null: from PATH, the CUDA toolkit or /opt/nvidia"
     )
+    emit_nvtx: bool = Field(
+        False, description="a range for each operator: operators.csv names them by both tools; slower host side"
+    )
 
 
 class Torch(Section):
     """torch.profiler."""
 
-    with_stack: bool = Field(False, description="record Python stacks: larger traces, slower host side")
+    with_stack: bool = Field(False, description="record Python stacks, for flame graphs: larger traces, slower host side")
 
 
 class Compare(Section):

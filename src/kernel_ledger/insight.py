@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import EvidenceError
-from .files import write_text
+from .files import read_json, write_text
 from .fusion import VariantSteps, variant_steps
 from .plan_file import Plan, PlannedCase
 from .reconcile.table import cell
@@ -23,7 +23,8 @@ from .reconcile.table import cell
 class CaseInsight:
     """A case with its rows of results.csv and the steps of each variant whose trace can be read.
 
-    ``unreadable``: variant -> why it cannot.  ``folder``: of its captures.
+    ``unreadable``: variant -> why it cannot.  ``folder``: of its captures.  ``l2_bytes``: of the GPU's cache.
+    ``expected``: variant -> what the program knew of its kernels before they ran.
     """
 
     plan: PlannedCase
@@ -32,6 +33,8 @@ class CaseInsight:
     rows: Sequence[dict[str, Any]]
     steps: Mapping[str, VariantSteps]
     unreadable: Mapping[str, str]
+    l2_bytes: int | None
+    expected: Mapping[str, Sequence[dict[str, Any]]]
 
     def identity(self, run: str, variant: str | None = None) -> dict[str, str]:
         own = {"run": run, "workload": self.plan.workload, "case": self.plan.case}
@@ -55,7 +58,17 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path, rows: list[dict[str
         except EvidenceError as error:
             unreadable[variant] = " ".join(f"{error.what} {error.found or ''}".split())
     own = [r for r in rows if (r["workload"], r["case"]) == (case.workload, case.case)]
-    return CaseInsight(case, plan.device, folder, own, steps, unreadable)
+    record = recorded(folder / "run.json")
+    cache, expected = (record.get("gpu") or {}).get("l2_bytes"), record.get("expectations", {})
+    return CaseInsight(case, plan.device, folder, own, steps, unreadable, cache, expected)
+
+
+def recorded(path: Path) -> dict[str, Any]:
+    """The record of a pass, empty where it cannot be read; the verdict says so."""
+    try:
+        return read_json(path, format=1)
+    except EvidenceError:
+        return {}
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:

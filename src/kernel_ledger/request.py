@@ -53,6 +53,7 @@ def build_request(
         "timing": plan["timing"],
         "tolerance": {name: (entry.get("tolerance") or plan["tolerance"])[name] for name in ("rtol", "atol")},
         "torch": plan["torch"],
+        "emit_nvtx": bool(plan["nsys"].get("emit_nvtx")),  # the first plans of format 1 lack it
     }
 
 

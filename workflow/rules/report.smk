@@ -8,6 +8,7 @@ rule report:
         f"{STUDY.output}/results.csv",
         f"{STUDY.output}/verdict.json",
         f"{STUDY.output}/claims.csv",
+        [f"{STUDY.output}/{name}.csv" for name in ("fusion", "fusion_achieved", "roofline", "kernels")],
         STUDY.evidence(),  # the page shows samples, numerics and a timeline of both books
         script_sources("scripts/report.py"),
         sorted(glob(at("src/kernel_ledger/report/page/templates/*"))),

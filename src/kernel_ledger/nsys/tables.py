@@ -161,4 +161,4 @@ def split_range_symbol(text: str, announced: Iterable[str], domain: str = DOMAIN
         for spelling in (name, f":{name}", f"{domain}:{name}"):
             if text.startswith(f"{spelling}/"):
                 return name, text[len(spelling) + 1 :]
-    return None, text
+    return None, text.removeprefix(":")  # of another range of the default domain, as nsys 2025.3 spells it

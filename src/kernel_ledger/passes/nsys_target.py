@@ -7,6 +7,7 @@ The outputs are hashed, and child.json is written, before the range ends: its en
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import nvtx
@@ -30,13 +31,26 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
         torch.cuda.profiler.start()
         if before["result"] != cupti.MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:  # an nsys that subscribes only now
             probe = cupti.probe(session.context.device)
-    for variant, call in session.calls.items():
-        name = range_name(request, variant)
-        for _ in range(request["iterations"]):
-            with nvtx.annotate(message=name, domain=DOMAIN):
-                call()
-        session.synchronize()
+    with operator_ranges(request, warnings):
+        for variant, call in session.calls.items():
+            name = range_name(request, variant)
+            for _ in range(request["iterations"]):
+                with nvtx.annotate(message=name, domain=DOMAIN):
+                    call()
+            session.synchronize()
     probe = {**probe, "result_before_range": before["result"]}
     write_child(session, probe=probe, output_sha256=hashes, files=[])
     if session.on_cuda:
         torch.cuda.profiler.stop()
+
+
+def operator_ranges(
+    request: Mapping[str, Any], warnings: list[dict[str, str]]
+) -> AbstractContextManager[Any]:
+    """torch's own range for each operator, in the default domain, where nsys.emit_nvtx asks for it."""
+    if not request["emit_nvtx"]:
+        return nullcontext()
+    if request["device"] != "cuda":
+        warnings.append({"source": "emit_nvtx", "text": "left out: torch emits ranges on CUDA only"})
+        return nullcontext()
+    return torch.autograd.profiler.emit_nvtx(record_shapes=True)
