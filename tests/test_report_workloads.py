@@ -2,11 +2,13 @@
 
 import csv
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import capture_factory as factory
 import pytest
-from test_reconcile import reconciled
+from test_reconcile import ROOT, reconciled
 
 from kernel_ledger.report.workloads import workload_sections
 
@@ -108,3 +110,20 @@ def test_what_was_left_out_is_named_with_the_reason(sections):
     left = {"workload": "resnet18", "file": "workloads/resnet18.py", "reason": "needs torchvision"}
     text = sections(left_out_workloads=[left], left_out={"triton": "needs triton"})
     assert "- `resnet18`: needs torchvision" in text and "- `tiny/triton`: needs triton" in text
+
+
+def test_the_sections_are_in_the_summary_that_the_rule_writes(sections, tmp_path):
+    sections(
+        published={"source": "a published lecture", "times_ns": {"eager": 8_000_000, "fused": 2_000_000}}
+    )
+    command = [
+        sys.executable,
+        ROOT / "scripts/report.py",
+        "--run",
+        tmp_path / "out",
+        "--captures",
+        tmp_path / "captures",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "beside a published lecture" in (tmp_path / "out" / "summary.md").read_text()
