@@ -93,12 +93,12 @@ def test_the_gpus_are_listed_with_their_identity():
 )
 def test_the_first_visible_gpu_is_the_one_that_is_taken(visible, uuid):
     environ = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    assert Nvml(FakeNvml()).first_visible(environ)["uuid"] == uuid
+    assert Nvml(FakeNvml()).visible(environ)[0]["uuid"] == uuid
 
 
 def test_a_gpu_that_is_not_there_is_refused_with_those_that_are():
     with pytest.raises(MachineError, match="GPU-abc0"):
-        Nvml(FakeNvml()).first_visible({"CUDA_VISIBLE_DEVICES": "7"})
+        Nvml(FakeNvml()).visible({"CUDA_VISIBLE_DEVICES": "7"})
 
 
 def test_a_sample_has_units_and_names_its_throttle_reasons():

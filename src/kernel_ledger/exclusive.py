@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -48,13 +48,30 @@ def gpu_lock(
     ``holder`` ("command", "run") is shown to others who wait.  The lock belongs to the open file: a child
     that outlives a killed launcher keeps it.  Raises MachineError naming the holder after ``wait_s``.
     """
-    descriptor = _take(folder or default_folder(), key, wait_s, say)
+    with free_gpu_lock([key], holder=holder, folder=folder, wait_s=wait_s, say=say) as (_, descriptor):
+        yield descriptor
+
+
+@contextlib.contextmanager
+def free_gpu_lock(
+    keys: Sequence[str],
+    *,
+    holder: dict[str, str],
+    folder: Path | None = None,
+    wait_s: float = WAIT_S,
+    say: Callable[[str], None] = say_on_stderr,
+) -> Iterator[tuple[str, int]]:
+    """Hold the lock of the first GPU of ``keys`` that nobody holds, or the first that becomes free.
+
+    Gives its key and the descriptor; else as :func:`gpu_lock`.
+    """
+    key, descriptor = _take(folder or default_folder(), keys, wait_s, say)
     try:
         since = datetime.now(UTC).isoformat(timespec="seconds")
         facts = {"pid": os.getpid(), "birth": birth_of(os.getpid()), **holder, "since": since}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(facts).encode(), 0)
-        yield descriptor
+        yield key, descriptor
         os.ftruncate(descriptor, 0)  # the next holder must not be taken for this one
         # after a clean end nothing of ours runs; a helper of a tool that kept the descriptor must not hold it
         fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -62,19 +79,49 @@ def gpu_lock(
         os.close(descriptor)
 
 
-def _take(folder: Path, key: str, wait_s: float, say: Callable[[str], None]) -> int:
-    """Open and lock the file; again where it was deleted meanwhile (a cleaner of /tmp), since the next one
-    to come would lock a new file beside ours."""
+def _take(folder: Path, keys: Sequence[str], wait_s: float, say: Callable[[str], None]) -> tuple[str, int]:
+    """Lock one of the files, saying for whom it is waited: at once, when that changes, and every 30 s."""
+    started, said, told = time.monotonic(), 0.0, None
     while True:
-        descriptor = _open(folder, key)
-        try:
-            _wait(descriptor, key, wait_s, say)
-            if os.fstat(descriptor).st_nlink:
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
+        held = []
+        for key in keys:
+            descriptor, by = _try(folder, key)
+            if descriptor is not None:
+                return key, descriptor
+            held.append(by)
+        now, holders = time.monotonic(), "; ".join(held)
+        what = f"the GPU {keys[0]}" if len(keys) == 1 else f"each of the GPUs {', '.join(keys)}"
+        if now - started >= wait_s:
+            raise MachineError(
+                f"{what} is still taken after {wait_s:.0f} s",
+                found=holders,
+                next_step="wait for it to end, or end it if it is stuck; no file needs to be deleted",
+            )
+        if holders != told or now - said >= REMIND_S:
+            say(f"waiting for {what.replace('each', 'one')}, held by {holders}")
+            said, told = now, holders
+        time.sleep(min(POLL_S, wait_s))
+
+
+def _try(folder: Path, key: str) -> tuple[int | None, str]:
+    """(the descriptor of the locked file, "") or (None, who holds it).
+
+    Opened anew each time: where the file was deleted meanwhile (a cleaner of /tmp), the next one to come would
+    lock a new file beside ours.
+    """
+    descriptor = _open(folder, key)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor, ""
+        held = "a file that was deleted"
+    except BlockingIOError:
+        held = describe_holder(descriptor)
+    except BaseException:
         os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None, held
 
 
 def _open(folder: Path, key: str) -> int:
@@ -101,28 +148,6 @@ def _open(folder: Path, key: str) -> int:
         os.close(descriptor)
         raise MachineError("the lock file of a GPU is not a regular file", where=path)
     return descriptor
-
-
-def _wait(descriptor: int, key: str, wait_s: float, say: Callable[[str], None]) -> None:
-    """Lock the file, saying for whom it is waited: at once, when that changes, and every 30 s."""
-    started, said, told = time.monotonic(), 0.0, None
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            pass
-        now, holder = time.monotonic(), describe_holder(descriptor)
-        if now - started >= wait_s:
-            raise MachineError(
-                f"the GPU {key} is still taken after {wait_s:.0f} s",
-                found=holder,
-                next_step="wait for it to end, or end it if it is stuck; no file needs to be deleted",
-            )
-        if holder != told or now - said >= REMIND_S:
-            say(f"waiting for the GPU {key}, held by {holder}")
-            said, told = now, holder
-        time.sleep(min(POLL_S, wait_s))
 
 
 def describe_holder(descriptor: int) -> str:

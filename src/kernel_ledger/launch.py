@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from . import leaks, process
-from .device import Device, taken
+from .device import ANY, Device, taken
 from .environment import allowed, exposed, secrets
 from .errors import MachineError
 from .files import read_json, sha256, write_json
+from .gpu_choice import Choice, choose
 from .isolation import isolated
 from .nsys.find import Nsys, find
 from .nsys.record import diagnose_recording, profile_command
@@ -59,8 +60,13 @@ class Job:
         return " ".join(filter(None, [self.pass_name, f"{self.workload}/{self.case}", self.variant, again]))
 
     @property
+    def captures(self) -> Path:
+        """``reports/<run>/captures``; the plan may lie elsewhere."""
+        return (self.output.parent if self.repeat > 1 else self.output).resolve().parents[1]
+
+    @property
     def run(self) -> str:
-        return self.plan_path.resolve().parents[1].name
+        return self.captures.parent.name
 
     def order(self, plan: Mapping[str, Any], entry: Mapping[str, Any]) -> int | None:
         """Its planned place among the processes of its case, from 1; None for numerics, which has none."""
@@ -95,7 +101,9 @@ def launch(job: Job) -> None:
                 publish(job, partial, absent_record(request, str(error).splitlines()[0]), [])
                 return
         holder = {"command": job.title, "run": job.run}
-        with place(plan, environment, holder, nsys) as (device, environment):
+        first = job.pass_name == "numerics"
+        choice = choose(plan, entry, captures=job.captures, first=first, environ=os.environ)
+        with place(plan, environment, holder, nsys, choice) as (device, environment):
             record, names = measure(job, plan, entry, request, partial, environment, device, nsys)
         publish(job, partial, record, names)
         say(f"{job.title}: {time.monotonic() - started:.1f} s")
@@ -103,18 +111,22 @@ def launch(job: Job) -> None:
 
 @contextmanager
 def place(
-    plan: Mapping[str, Any], environment: dict[str, str], holder: dict[str, str], nsys: Nsys | None
+    plan: Mapping[str, Any],
+    environment: dict[str, str],
+    holder: dict[str, str],
+    nsys: Nsys | None,
+    choice: Choice = ANY,
 ) -> Iterator[tuple[Device, dict[str, str]]]:
-    """The GPU for one process alone, and that process's environment.
+    """A GPU for one process alone, and that process's environment.
 
     nsys keeps a register of its sessions in TMPDIR, by process id: in a PID namespace that is always 1, so a
     folder of its own keeps one recording from being refused for the session of another.
     """
     with (
         scratch() as own,
-        taken(plan["device"], environment, holder) as device,
+        taken(plan["device"], environment, holder, choice=choice) as device,
     ):
-        yield device, environment | ({"TMPDIR": str(own)} if nsys else {})
+        yield device, {**environment, **device.environment} | ({"TMPDIR": str(own)} if nsys else {})
 
 
 def child_command(partial: Path) -> list[str]:

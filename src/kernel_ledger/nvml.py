@@ -70,14 +70,20 @@ class Nvml:
             "memory_bus_bits": self.optional("nvmlDeviceGetMemoryBusWidth", handle),
         }
 
-    def first_visible(self, environ: Mapping[str, str]) -> dict[str, Any]:
-        """The GPU that is device 0 of a process with this environment.  Raises MachineError."""
+    def visible(self, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The GPUs that a process with this environment sees, in its order.  Raises MachineError for none."""
         gpus = self.gpus()
-        chosen = environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
-        for gpu in gpus:
-            by_uuid = chosen.startswith("GPU-") and gpu["uuid"].startswith(chosen)
-            if by_uuid or chosen == str(gpu["index"]):
-                return gpu
+        chosen = environ.get("CUDA_VISIBLE_DEVICES")
+        if chosen is None and gpus:
+            return gpus
+        found = []
+        for word in (chosen or "0").split(","):
+            match = [g for g in gpus if is_meant(word.strip(), g)]
+            if not match:
+                break  # as CUDA does: what follows a device that is not there is not seen
+            found += match[:1]
+        if found:
+            return found
         raise MachineError(
             "the GPU to measure on is not one that NVML shows",
             expected=", ".join(f"{gpu['index']} ({gpu['uuid']})" for gpu in gpus) or "at least one GPU",
@@ -144,6 +150,11 @@ def reason_names(bits: int) -> list[str]:
     names = [name for bit, name in REASONS.items() if bits & bit]
     rest = bits & ~(GPU_IDLE | sum(REASONS))
     return names + ([f"unknown_{rest:#x}"] if rest else [])
+
+
+def is_meant(word: str, gpu: Mapping[str, Any]) -> bool:
+    """Whether a word of CUDA_VISIBLE_DEVICES, an index or the start of a UUID, means this GPU."""
+    return word == str(gpu["index"]) or (word.startswith("GPU-") and gpu["uuid"].startswith(word))
 
 
 def _text(value: Any) -> str | None:

@@ -36,7 +36,7 @@ def examine(
         return Gpu((no_gpu(driver, root),), driver)
     try:
         nvml = Nvml(library)
-        gpu = nvml.first_visible(environ)
+        gpu = nvml.visible(environ)[0]
     except MachineError as error:
         lines = (good("GPU", f"{count()} that CUDA programs see"), driver_line(driver, None))
         return Gpu((*lines, note("GPU processes", f"not known: {error.what}")), driver)
