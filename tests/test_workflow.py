@@ -71,7 +71,7 @@ def test_only_what_a_pass_is_told_or_runs_measures_again(workflow):
     assert on_cpu(workflow, tolerance="{agreement_pct: 2}").returncode == 0
     assert sorted(ran(workflow)) == JUDGED
 
-    append(workflow / "src/kernel_ledger/columns.py", "# a change of the table")
+    append(workflow / "src/kernel_ledger/reconcile/case.py", "# a change of the table")
     assert on_cpu(workflow, tolerance="{agreement_pct: 2}").returncode == 0
     assert not {"numerics", "timing", "build"} & set(ran(workflow))
 
