@@ -23,7 +23,7 @@ def main() -> None:
     told = read_run(folder, captures)
     require_recorded(folder, told.verdict.get("files", {}))
     claims = read_claims(folder / "claims.csv") if (folder / "claims.csv").is_file() else []
-    text = summary(told.rows, told.verdict, claims, machine(told))
+    text = summary(told.rows, told.verdict, claims, machine(told), told.plan)
     text += workload_sections(told.rows, captures) + insight_section(folder)
     write_text(folder / "summary.md", text)
     write_text(folder / "report.html", page(folder, captures))

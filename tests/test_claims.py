@@ -206,6 +206,17 @@ def test_a_row_that_did_not_balance_is_no_evidence(recorded):
     )
 
 
+def test_where_there_is_no_gpu_no_claim_about_gpu_time_is_held():
+    announced = {"level": "kernel", "variant": "fused", "name": "k", "status": "not_applicable", "torch_count": 0,
+                 "nsys_count": 0, "reason": "device=cpu: no kernel was launched on a GPU"}  # fmt: skip
+    for expression in ("wrapper_self_ns() == 0", "launches('torch') == launches('nsys')"):
+        outcome = try_claim(claim(expression), Case([announced], Path("nowhere")))
+        assert (outcome.outcome, outcome.reason) == (
+            "not tested",
+            "no kernel or copy was recorded: device=cpu: no kernel was launched on a GPU",
+        )
+
+
 def test_a_claim_is_tested_whole_or_not_at_all(recorded):
     outcome = try_claim(claim("chain('eager') < 1 and chain('no_such') > 1"), recorded)
     assert outcome.outcome == "not tested"

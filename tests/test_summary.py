@@ -11,6 +11,7 @@ from workflow_copy import ROOT
 from kernel_ledger.claims.declared import Claim
 from kernel_ledger.claims.table import claim_rows
 from kernel_ledger.files import read_json
+from kernel_ledger.plan_file import read_plan
 from kernel_ledger.reconcile import read_table
 from kernel_ledger.report.numbers import code, fixed, shortened, text, unit_for
 from kernel_ledger.report.summary import summary
@@ -136,6 +137,15 @@ def test_a_yardstick_has_no_ratio_of_blocks(reference):
     assert (ratios["fused"], ratios["copy"], ratios["add"]) == ("1.18×", "–", "–")
 
 
+def test_the_plan_says_which_variants_are_yardsticks(reference):
+    rows, verdict = copy.deepcopy(reference)
+    for row in rows:
+        row["nsys_median_ns"] = None
+    plan = read_plan(REFERENCE / "captures/plan.json")
+    blocks = Rendered(summary(rows, verdict, plan=plan)).tables()[0]
+    assert {row[0]: row[2] for row in blocks[1:]}["copy"] == "–"
+
+
 def test_on_the_cpu_the_timer_is_the_host_clock_and_no_column_is_empty(reference):
     rows, verdict = copy.deepcopy(reference)
     for row in rows:
@@ -147,6 +157,11 @@ def test_on_the_cpu_the_timer_is_the_host_clock_and_no_column_is_empty(reference
     made = summary(rows, verdict | {"device": "cpu", "verdict": "unverifiable"})
     first = Rendered(made).tables()[0]
     assert first[0] == ["variant", "block (host clock), µs", "block ratio", "byte ratio"]
+    assert (
+        Rendered(summary(rows, verdict | {"device": "cpu"}))
+        .words()[1]
+        .startswith("Every check that needs no GPU")
+    )
     assert "CUDA events" not in made and "on the host's clock" in made and "With " not in made
 
 

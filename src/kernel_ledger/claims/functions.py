@@ -103,7 +103,13 @@ class Case:
 
     def operations(self, variant: str | None) -> list[dict]:
         """Rows of kernels and copies.  Raises NotTested where there are none."""
-        own = [r for r in self.rows if r["level"] in ("kernel", "memory") and variant in (None, r["variant"])]
+        own = [
+            r
+            for r in self.rows
+            if r["level"] in ("kernel", "memory")
+            and variant in (None, r["variant"])
+            and r["status"] != "not_applicable"  # a kernel that was announced, where there is no GPU
+        ]
         if not own:
             of = "" if variant is None else f" of {variant}"
             reasons = {r["reason"] for r in self.rows if r["reason"] and variant in (None, r["variant"])}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from .numbers import MISSING, code, duration, fixed, quotient, ratio, share, table, unit_for
 
 Rows = Mapping[str, dict]
 
 
-def case_lines(rows: list[dict], device: str) -> Iterator[str]:
-    """The headline table of one case and what follows from it."""
+def case_lines(rows: list[dict], device: str, references: Collection[str] = ()) -> Iterator[str]:
+    """The headline table of one case and what follows from it.
+
+    ``references``: variants that are yardsticks by the plan, no spellings of the block.
+    """
     blocks = {r["variant"]: r for r in rows if r["level"] == "block"}
     chains = {r["variant"]: r for r in rows if r["level"] == "chain"}
     if not blocks:
@@ -25,7 +28,7 @@ def case_lines(rows: list[dict], device: str) -> Iterator[str]:
         for row in (*blocks.values(), *chains.values())
         for book in ("event", "torch", "nsys")
     )
-    columns = block_columns(blocks, first, device, yardsticks(blocks, chains, first), unit)
+    columns = block_columns(blocks, first, device, {*references, *yardsticks(blocks, chains, first)}, unit)
     columns |= chain_columns(blocks, chains, first, unit) if chains else gpu_columns(blocks, unit)
     shown = {title: cells for title, cells in columns.items() if set(cells) != {MISSING}}
     names = [named(variant, blocks[variant], chains.get(variant)) for variant in blocks]
@@ -113,7 +116,8 @@ def legend(first: str, device: str, shown: Mapping[str, list[str]]) -> str:
 def why_they_differ(blocks: Rows, chains: Rows, first: str) -> str | None:
     """One sentence on why the chain's ratio and the block's differ, with the numbers in it; of verified rows."""
     sound = {v: (blocks[v], chains[v]) for v in blocks if v in chains
-             and {blocks[v]["status"], chains[v]["status"]} == {"verified"}}  # fmt: skip
+             and {blocks[v]["status"], chains[v]["status"]} == {"verified"}
+             and blocks[v]["nsys_median_ns"] and chains[v]["nsys_median_ns"]}  # fmt: skip
     best = min(
         (
             v

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ..plan_file import Plan
 from .headline import case_lines
 from .numbers import MISSING, code, duration, shortened, table, text
 from .reasons import reason_list
@@ -15,6 +16,7 @@ SENTENCES = {
     "refuted": "The books do not balance. Do not quote a number of this run before the failed checks below are understood.",
     "unverifiable": "A required check could not be made, so nothing here is verified. The reasons are below.",
 }
+REHEARSED = "Every check that needs no GPU was made, and held."
 MACHINE = ("GPU", "driver", "CUDA", "PyTorch", "Nsight Systems")
 MOST_ROWS = 30
 
@@ -24,15 +26,18 @@ def summary(
     verdict: dict,
     claims: Sequence[Mapping[str, str]] = (),
     machine: Sequence[tuple[str, list[str]]] = (),
+    plan: Plan | None = None,
 ) -> str:
     """The Markdown text of a run's summary.
 
-    ``claims``: the rows of claims.csv; ``machine``: (what, its values), as the passes recorded them.
+    ``claims``: the rows of claims.csv; ``machine``: (what, its values), as the passes recorded them;
+    ``plan``: says which variants are yardsticks.
     """
     run = rows[0]["run"] if rows else "run"
     cases = list(dict.fromkeys((r["workload"], r["case"]) for r in rows))
     lines = [f"# {text(run)}: {verdict['verdict']}", "", SENTENCES[verdict["verdict"]], ""]
     if verdict["device"] == "cpu":
+        lines[2] = lines[2].replace(SENTENCES["verified"], REHEARSED)
         lines += ["**A rehearsal on the CPU: no GPU kernel was measured, and none is verified.**", ""]
     for check in verdict["checks"]:
         if check["status"] in ("fail", "unknown"):
@@ -40,7 +45,12 @@ def summary(
     lines += machine_line(machine)
     for key in cases:
         mine = [r for r in rows if (r["workload"], r["case"]) == key]
-        lines += ["", f"## {text(key[0])} · {text(key[1])}", "", *case_lines(mine, verdict["device"])]
+        lines += [
+            "",
+            f"## {text(key[0])} · {text(key[1])}",
+            "",
+            *case_lines(mine, verdict["device"], references(plan, key)),
+        ]
     lines += ["", "## What did not balance", "", *unbalanced(rows)]
     lines += ["", "## Claims", "", *claim_lines(claims)] if claims else []
     lines += [
@@ -50,6 +60,14 @@ def summary(
         *table(["check", "status", "measured"], list(map(check_line, verdict["checks"])), left=3),
     ]
     return "\n".join(squeezed(lines)) + "\n"
+
+
+def references(plan: Plan | None, key: tuple[str, str]) -> set[str]:
+    """Variants of a case that the plan has as yardsticks."""
+    cases = plan.cases if plan else ()
+    return {
+        v for c in cases if (c.workload, c.case) == key for v, role in c.roles.items() if role == "reference"
+    }
 
 
 def squeezed(lines: Sequence[str]) -> Iterator[str]:
