@@ -55,7 +55,9 @@ def by_group(*keys: Column) -> Iterator[tuple[int, list[Column]]]:
     """(value, indices in each of ``keys`` that have it), for the values that the first of them has."""
     orders = [np.argsort(key, kind="stable") for key in keys]
     ordered = [key[rank] for key, rank in zip(keys, orders, strict=True)]
-    for value in np.unique(keys[0]):
+    first = ordered[0]
+    values = first[np.flatnonzero(np.append(True, first[1:] != first[:-1]))] if len(first) else first
+    for value in values:
         bounds = [(np.searchsorted(k, value), np.searchsorted(k, value, side="right")) for k in ordered]
         yield int(value), [rank[a:b] for rank, (a, b) in zip(orders, bounds, strict=True)]
 
@@ -70,3 +72,60 @@ def innermost_by_group(
         hit = inner >= 0
         found[moments[hit]] = intervals[inner[hit]]
     return found
+
+
+def holders(end: Column) -> Column:
+    """As outer_links, but to the nearest earlier interval that ends no earlier."""
+    link = np.arange(-1, len(end) - 1, dtype=np.int64)
+    open_ = np.flatnonzero(link >= 0)
+    while len(open_):
+        open_ = open_[end[link[open_]] < end[open_]]
+        link[open_] = link[link[open_]]
+        open_ = open_[link[open_] >= 0]
+    return link
+
+
+def crossing(start: Column, end: Column, link: Column) -> bool:
+    """Whether any of these ordered intervals overlap or touch without one holding the other."""
+    before = np.arange(-1, len(start) - 1, dtype=np.int64)
+    at = np.flatnonzero(before >= 0)
+    while len(at := at[end[before[at]] < start[at]]):
+        before[at] = link[before[at]]
+        at = at[before[at] >= 0]
+    meets = before >= 0
+    return bool(np.any(end[before[meets]] < end[meets]))
+
+
+def enclosing(start: Column, end: Column, at: Column, until: Column) -> tuple[Column, Column]:
+    """All pairs (index of a span ``at`` to ``until``, index of an interval that holds it), both ends included."""
+    if not len(start) or not len(at):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    rank = order(start, end)
+    start, end = start[rank], end[rank]
+    link = holders(end)
+    if crossing(start, end, link):
+        spans, intervals = swept(start, end, at, until)
+        return spans, rank[intervals]
+    spans, found = [], []
+    span, place = np.arange(len(at)), np.searchsorted(start, at, side="right") - 1
+    while len(here := np.flatnonzero(place >= 0)):
+        span, place = span[here], place[here]
+        holds = end[place] >= until[span]
+        spans.append(span[holds])
+        found.append(place[holds])
+        place = link[place]
+    return (np.concatenate(spans), rank[np.concatenate(found)]) if spans else (span[:0], place[:0])
+
+
+def swept(start: Column, end: Column, at: Column, until: Column) -> tuple[Column, Column]:
+    """As ``enclosing``, for ordered intervals that may cross: one walk through time with all that are open."""
+    spans, found, active, place = [], [], [], 0
+    for span in np.argsort(at, kind="stable").tolist():
+        while place < len(start) and start[place] <= at[span]:
+            active.append(place)
+            place += 1
+        active = [i for i in active if end[i] >= at[span]]
+        held = [i for i in active if end[i] >= until[span]]
+        found += held
+        spans += [span] * len(held)
+    return np.array(spans, dtype=np.int64), np.array(found, dtype=np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 from . import Column, column
 
 PACKED_BITS = 63
+DENSE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Table:
 
     ``median`` is the half of the sum of the two middle values, which are ``middle_low`` and ``middle_high``.
     ``stddev``: of a sample, NaN for a single value.
+    ``row_of``: for each duration that was grouped, the row it went to.
     """
 
     keys: tuple[Column, ...]
@@ -28,6 +30,7 @@ class Table:
     middle_low: Column
     middle_high: Column
     stddev: np.ndarray
+    row_of: Column
 
     def __len__(self) -> int:
         return len(self.count)
@@ -49,55 +52,75 @@ class Table:
 
 def grouped(keys: Sequence[Column], duration: Column) -> Table:
     """Group ``duration`` by the combination of ``keys``, all of one length."""
-    dense, values = combined(keys)
-    rank = by_duration(dense, duration)
-    dense, duration = dense[rank], duration[rank]
-    first = np.flatnonzero(np.diff(dense, prepend=-1))
-    count = np.diff(first, append=len(dense))
+    row_of, values = combined(keys)
+    first, duration = by_duration(row_of, duration)
+    count = np.diff(first, append=len(duration))
     total = np.add.reduceat(duration, first) if len(first) else column()
-    last = first + count - 1
     return Table(
-        keys=tuple(v[dense[first]] for v in values),
+        keys=tuple(values),
         count=count,
         total=total,
         least=duration[first],
-        most=duration[last],
+        most=duration[first + count - 1],
         middle_low=duration[first + (count - 1) // 2],
         middle_high=duration[first + count // 2],
         stddev=deviation(duration, first, count, total),
+        row_of=row_of,
     )
 
 
 def combined(keys: Sequence[Column]) -> tuple[Column, list[Column]]:
-    """(a dense number for each combination, and for each key its value by that number)."""
-    dense, values = np.zeros(len(keys[0]), dtype=np.int64), []
+    """(for each entry the number of its combination, for each key its value by that number)."""
+    row, values = np.zeros(len(keys[0]), dtype=np.int64), []
+    if not len(row):
+        return row, [column() for _ in keys]
     for key in keys:
-        own, inverse = np.unique(key, return_inverse=True)
-        both, dense = np.unique(dense * len(own) + inverse, return_inverse=True)
-        values = (
-            [v[both // len(own)] for v in values] + [own[both % len(own)]]
-            if len(own)
-            else [own] * (len(values) + 1)
-        )
-    return dense.astype(np.int64, copy=False), values
+        own, inverse = dense(key)
+        both, row = dense(row * len(own) + inverse)
+        values = [value[both // len(own)] for value in values] + [own[both % len(own)]]
+    return row, values
 
 
-def by_duration(dense: Column, duration: Column) -> Column:
-    """Order by group, then duration.  One sort of both packed in one number, where they fit."""
-    if not len(dense):
-        return column()
-    least = duration.min()
-    spread = int(duration.max()) - int(least) + 1
-    if (int(dense.max()) + 1) * spread < 1 << PACKED_BITS:
-        return np.argsort(dense * spread + (duration - least), kind="stable")
-    return np.lexsort((duration, dense))
+def dense(key: Column) -> tuple[Column, Column]:
+    """(the values in order, for each entry the number of its value): np.unique, without a sort where it can be."""
+    if not len(key):
+        return key, key
+    least, most = int(key.min()), int(key.max())
+    if least == most:
+        return key[:1], np.zeros(len(key), dtype=np.int64)
+    if most - least >= max(DENSE, len(key)):
+        return np.unique(key, return_inverse=True)
+    seen = np.zeros(most - least + 1, dtype=bool)
+    seen[key - least] = True
+    number = np.cumsum(seen) - 1
+    return np.flatnonzero(seen) + least, number[key - least]
+
+
+def by_duration(row: Column, duration: Column) -> tuple[Column, Column]:
+    """(where each row begins, durations ordered by row and then length): one sort of both packed in one number,
+    where they fit."""
+    if not len(row):
+        return column(), duration
+    rows = np.arange(int(row.max()) + 1)
+    least = int(duration.min())
+    spread = int(duration.max()) - least + 1
+    if len(rows) * spread >= 1 << PACKED_BITS:
+        rank = np.lexsort((duration, row))
+        return np.searchsorted(row[rank], rows), duration[rank]
+    packed = row * spread
+    packed += duration
+    packed -= least
+    packed.sort()
+    first = np.searchsorted(packed, rows * spread)
+    packed %= spread
+    packed += least
+    return first, packed
 
 
 def deviation(duration: Column, first: Column, count: Column, total: Column) -> np.ndarray:
     """Standard deviation of each group as a sample, by two passes: no difference of great squares."""
-    if not len(first):
-        return np.zeros(0)
-    mean = total / count
-    apart = duration - np.repeat(mean, count)
-    squares = np.add.reduceat(apart * apart, first)
+    squares = np.zeros(len(first))
+    for i, (begin, size) in enumerate(zip(first.tolist(), count.tolist(), strict=True)):
+        apart = duration[begin : begin + size] - total[i] / size
+        squares[i] = np.dot(apart, apart)
     return np.sqrt(np.divide(squares, count - 1, out=np.full(len(count), np.nan), where=count > 1))
