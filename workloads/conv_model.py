@@ -74,8 +74,8 @@ def reference(parameters: Parameters, context: Context, inputs: Mapping[str, Any
 
 WORKLOAD = Workload(
     name="conv_model",
-    parameters={"batch": 256, "size": 64},
-    cases={"cuda": [{"batch": 256, "size": 64}], "cpu": [{"batch": 4, "size": 16}]},
+    parameters={"batch": 256, "size": 128},
+    cases={"cuda": [{"batch": 256, "size": 128}], "cpu": [{"batch": 4, "size": 16}]},
     build=build,
     reference=reference,
     tolerance=lambda parameters: Tolerance(rtol=1e-3, atol=1e-4),  # compiled: other layouts, so other sums
