@@ -72,6 +72,7 @@ Quantity = Annotated[float, BeforeValidator(not_a_truth_value)]
 FilePath = Annotated[str, Field(min_length=1), AfterValidator(plain_path)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100), AfterValidator(folder_name)]
 Architecture = Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9][a-z]?$")]
+Model = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.]+$", max_length=100)]  # what Slurm's executor takes
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -98,6 +99,11 @@ class WorkloadChoice(Section):
         min_length=1,
         description="without it, all; yardsticks such as copy always run",
         examples=[["eager", "fused"]],
+    )
+    gpu_model: Model | None = Field(
+        None,
+        description="measure it on a GPU of this model only; profiles/slurm asks Slurm for it",
+        examples=["h100"],
     )
     claims: list[Claim] = Field(
         [], description="what is expected of it; each run says whether it came out so"
@@ -261,6 +267,12 @@ def contradictions(config: Config) -> list[str]:
     if timing.max_samples < timing.min_samples:
         found.append(
             f"measure.timing.max_samples: {timing.max_samples} is below min_samples, {timing.min_samples}"
+        )
+    models = {choice.gpu_model for choice in config.workloads if choice.gpu_model}
+    if len(models) > 1 and not config.build.architectures:
+        found.append(
+            f"build.architectures: list those of {', '.join(sorted(models))}; the extension is built once, and "
+            "without a list for the GPU that happens to be there"
         )
     if config.replay and Path(config.replay).resolve() == (Path("reports") / config.run).resolve():
         found.append(

@@ -98,7 +98,7 @@ def planned(
         parameters = typed(case, workload.parameters, where, problems)
         if len(problems) == before:
             try:
-                yield entry(path, workload, workload.complete(parameters), variants, without)
+                yield entry(path, workload, workload.complete(parameters), variants, without, choice.gpu_model)
             except (TypeError, ValueError, ArithmeticError, KeyError) as error:
                 problems.append(f"{where}: its parameters {parameters} do not work: {error!r}")
 
@@ -109,6 +109,7 @@ def entry(
     parameters: dict[str, Any],
     variants: list[Variant],
     left_out: dict[str, str],
+    gpu_model: str | None = None,
 ) -> dict[str, Any]:
     """One case as plan.json has it."""
     return {
@@ -137,6 +138,7 @@ def entry(
         "flops": workload.flops(parameters) if workload.flops else None,
         "published": asdict(workload.published) if workload.published else None,
         "sections": list(workload.sections),
+        "gpu_model": gpu_model,
     }
 
 

@@ -47,6 +47,7 @@ class PlannedCase:
     flops: int | None = None
     published: Mapping[str, Any] | None = None
     sections: tuple[str, ...] = ()
+    gpu_model: str | None = None
 
     @property
     def label(self) -> str:
@@ -66,7 +67,7 @@ class PlannedCase:
         return tuple(v for v in self.variants if self.roles.get(v, "variant") == "variant")
 
 
-LATER = ("tolerance", "flops", "published", "sections")  # the first plans of format 1 have none of these
+LATER = ("tolerance", "flops", "published", "sections", "gpu_model")  # the first plans of format 1 have none of these
 
 
 @dataclass(frozen=True)

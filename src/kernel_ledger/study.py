@@ -26,7 +26,7 @@ from .sources import imported_sources
 # What the passes of a case are told.  A change of anything else, such as a tolerance, leaves captures valid.
 TOLD = ("device", "seed", "environment", "warmup", "iterations", "timeout_s", "timing", "torch", "nsys")
 TOLD_OF_TOLERANCE = ("rtol", "atol")
-TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants", "tolerance")
+TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants", "tolerance", "gpu_model")
 SHORT = "spin_short"  # the ruler's shortest variant
 FILES = {
     "numerics": ("numerics.json", "dataflow.json"),

@@ -41,6 +41,9 @@ os.environ.update(
     {"LEDGER_PYTHON": sys.executable, "LEDGER_SCRIPTS": at("scripts"), SETTINGS: STUDY.settings}
 )
 
+CAP = workflow.global_resources.get("gpu")
+os.environ.update(KERNEL_LEDGER_GPUS=str(CAP.value if CAP else 1))  # how many at once; launchers spread over them
+
 DEVICE = STUDY.plan["device"]
 GPUS = 1 if DEVICE == "cuda" else 0
 CASE = f"{STUDY.captures}/{{workload}}/{{case}}"
@@ -70,6 +73,11 @@ def extension(wildcards):
 
 def library_option(wildcards):
     return f"--library {EXTENSION}" if extension(wildcards) else ""
+
+
+def gpu_model(wildcards):
+    """What the executor of a cluster asks its scheduler for; here the pass itself looks for it."""
+    return STUDY.case(wildcards.workload, wildcards.case).get("gpu_model") or ""
 
 
 def case_folder(wildcards):

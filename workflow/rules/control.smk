@@ -21,6 +21,7 @@ rule collision_control:
     threads: 1
     resources:
         gpu=GPUS,
+        gpu_model=gpu_model(PROBED),
     params:
         library=library_option(PROBED),
         workload=PROBED.workload,

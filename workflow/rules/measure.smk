@@ -25,6 +25,7 @@ rule numerics:
     threads: 1
     resources:
         gpu=GPUS,
+        gpu_model=gpu_model,
     params:
         folder=case_folder,
         library=library_option,
@@ -52,6 +53,7 @@ rule timing:
     threads: 1
     resources:
         gpu=GPUS,
+        gpu_model=gpu_model,
     params:
         folder=case_folder,
         library=library_option,
@@ -82,6 +84,7 @@ rule torch_pass:
     threads: 1
     resources:
         gpu=GPUS,
+        gpu_model=gpu_model,
     params:
         folder=case_folder,
         library=library_option,
@@ -110,6 +113,7 @@ rule nsys_pass:
     threads: 1
     resources:
         gpu=GPUS,
+        gpu_model=gpu_model,
     params:
         folder=case_folder,
         library=library_option,

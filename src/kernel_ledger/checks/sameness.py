@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ..capture import CaseEvidence
+from ..gpu_choice import is_model
 from ..plan_file import Plan
 from .outcome import Outcome, Parts, missing_records
 
@@ -34,6 +35,11 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         compare(parts, key, {name: values.get(key) for name, values in described.items()})
     for key, value in planned(plan, case).items():
         compare(parts, key, {"plan": value, **{name: values.get(key) for name, values in described.items()}})
+    if asked := case.plan.gpu_model:
+        for name, record in records.items():
+            found = (record.get("gpu") or {}).get("name")
+            if not is_model(asked, found):
+                parts.wrong.append(f"gpu_model: {asked} was asked for, {name} ran on {found or 'no GPU'}")
     parts.evidence += ["run.json" if name == "timing" else f"{name}/run.json" for name in case.records]
     return parts.outcome(f"{len(records)} passes", "identical")
 
