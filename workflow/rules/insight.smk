@@ -11,7 +11,9 @@ if HAS_CODE:
         input:
             STUDY.evidence(),
             script_sources("scripts/kernel_code.py"),
-            [EXTENSION] if any(STUDY.needs_extension(c["workload"], c["case"]) for c in STUDY.plan["cases"]) else [],
+            [EXTENSION]
+            if any(STUDY.needs_extension(c["workload"], c["case"]) for c in STUDY.plan["cases"])
+            else [],
             plan=f"{STUDY.captures}/plan.json",
         output:
             CODE,

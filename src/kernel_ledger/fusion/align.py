@@ -10,11 +10,12 @@ from ..trace_events import Launched, TraceEvent
 
 def align(
     flow: Sequence[Mapping[str, Any]], operators: Sequence[TraceEvent], launched: Sequence[Launched]
-) -> tuple[list[int], str | None]:
+) -> tuple[list[int | None], str | None]:
     """For each operation of a call the index of its recorded operator; or a reason why they do not match.
 
-    ``operators``: the call's operators by start.  A recorded operator is the next event of its name and shapes; what is
-    nested in that event is the operator's own business, and what lies between two is a composite around them.
+    None: launched outside every operator, as a Triton kernel is from Python.  ``operators``: the call's by start.  A
+    recorded operator is the next event of its name and shapes; what is nested in that event is the operator's own
+    business, and what lies between two is a composite around them.
     """
     matched: dict[int, int] = {}
     at, ends = 0, {}
@@ -30,7 +31,8 @@ def align(
         matched[id(operators[at])] = number
         at += 1
     owners = [next((matched[id(e)] for e in op.around if id(e) in matched), None) for op in launched]
-    if outside := sum(owner is None for owner in owners):
+    outside = sum(owner is None and bool(op.around) for owner, op in zip(owners, launched, strict=True))
+    if outside:
         return (
             [],
             f"{outside} of {len(owners)} GPU operations were launched by no operator of the recorded flow",

@@ -35,6 +35,6 @@ def kind(operator: str, kernels: Sequence[str], copies: bool, pointwise: bool, a
         return "pointwise"
     if kernels and all(REDUCTION_KERNELS.search(k) or POINTWISE_KERNELS.search(k) for k in kernels):
         return "reduction"
-    if any(map(TRITON.match, kernels)) or (operator and not operator.startswith("aten::")):
-        return "own"
+    if any(map(TRITON.match, kernels)) or not operator.startswith("aten::"):
+        return "own"  # also what was launched outside every operator, as from Python
     return "unknown"

@@ -51,7 +51,7 @@ def variant_steps(case: PlannedCase, variant: str, folder: Path) -> VariantSteps
     if any([what(op) for op in call] != [what(op) for op in calls[0]] for call in calls):
         return VariantSteps((), "shapes", None, "its calls launched different kernels", events.device)
     flow, reason = recorded_flow(folder / FLOW, variant)
-    owners: list[int] = []
+    owners: list[int | None] = []
     if flow is not None:
         first = ranges[0]
         inside = [e for e in events.operators if first.start <= e.start <= first.end]
@@ -82,13 +82,17 @@ def recorded_flow(path: Path, variant: str) -> tuple[dict[str, Any] | None, str 
 def flow_steps(
     case: PlannedCase,
     flow: Sequence[Mapping[str, Any]],
-    owners: Sequence[int],
+    owners: Sequence[int | None],
     calls: Sequence[Sequence[Launched]],
 ) -> tuple[Step, ...]:
     """Steps with what the recorded operators read and write."""
     steps = []
     for owner, grouped in groupby(range(len(owners)), key=lambda place: owners[place]):
-        entry, places = flow[owner], list(grouped)
+        places = list(grouped)
+        if owner is None:
+            steps.append(step(case, "", calls, places, "launched outside every operator", False, (), ()))
+            continue
+        entry = flow[owner]
         reads, writes = (tuple(map(flow_tensor, entry[side])) for side in ("reads", "writes"))
         steps.append(
             step(case, entry["operator"], calls, places, (reads, writes), entry["pointwise"],
@@ -136,12 +140,14 @@ def step(
 ) -> Step:
     launched = tuple(calls[0][place] for place in places)
     kernels = [op.name for op in launched if op.event.category == "kernel"]
-    if any(op.call and "GraphLaunch" in op.call.name for op in launched):
+    replayed = any(op.call and "GraphLaunch" in op.call.name for op in launched)
+    if replayed:
         counted = "replayed by a CUDA graph: no operator launched it"
+    sort = kind(operator, kernels, len(kernels) < len(launched), pointwise, case.not_chain)
     reads, writes = (None, None) if isinstance(counted, str) else counted
     return Step(
         operator=operator,
-        kind=kind(operator, kernels, len(kernels) < len(launched), pointwise, case.not_chain),
+        kind="unknown" if replayed and sort == "own" else sort,
         ns=median(sum(call[place].duration for place in places) for call in calls),
         launched=launched,
         reads=reads,
