@@ -3,7 +3,9 @@
 import mimetypes
 
 for ending in (".pftrace", ".parquet"):
-    mimetypes.add_type("application/octet-stream", ending)  # so that a report of Snakemake offers it as a file
+    mimetypes.add_type(
+        "application/octet-stream", ending
+    )  # so that a report of Snakemake offers it as a file
 
 
 PARTS = {"claims": True, "workloads": {"__all__": {"file", "claims"}}}
