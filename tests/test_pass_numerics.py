@@ -110,3 +110,11 @@ def test_the_hash_is_of_the_bytes_whatever_the_type_and_layout(dtype, monkeypatc
 
 def test_an_empty_output_is_hashed_and_no_output_is_not():
     assert common.output_sha256(torch.empty(0, 4)) and common.output_sha256(None) is None
+
+
+def test_norms_see_a_change_that_atomics_cannot_make():
+    tensor = torch.arange(1.0, 7.0).reshape(2, 3)
+    norms = common.output_norms(tensor)
+    assert norms == {"l1": 21.0, "l2": pytest.approx(91**0.5), "alternating": -3.0}
+    swapped = common.output_norms(tensor.flip(0))
+    assert swapped["l1"] == norms["l1"] and swapped["alternating"] != norms["alternating"]

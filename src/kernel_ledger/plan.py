@@ -127,6 +127,7 @@ def entry(
             v.name: {"reads": v.traffic.reads, "writes": v.traffic.writes} for v in variants if v.traffic
         },
         "needs": {v.name: list(v.needs) for v in variants if v.needs},
+        "output_rtol": {v.name: v.output_rtol for v in variants if v.output_rtol is not None},
         "elements": workload.elements(parameters) if workload.elements else None,
         "element_bytes": workload.element_bytes(parameters)
         if callable(workload.element_bytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ class PlannedCase:
     published: Mapping[str, Any] | None = None
     sections: tuple[str, ...] = ()
     gpu_model: str | None = None
+    output_rtol: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -67,7 +68,7 @@ class PlannedCase:
         return tuple(v for v in self.variants if self.roles.get(v, "variant") == "variant")
 
 
-LATER = ("tolerance", "flops", "published", "sections", "gpu_model")  # the first plans of format 1 have none of these
+LATER = ("tolerance", "flops", "published", "sections", "gpu_model", "output_rtol")  # the first plans of format 1 have none of these
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from .request import announcements
 
 FORMAT = 1  # 1: the first
 ASKED = ("workload", "case", "parameters", "variants", "device", "seed", "warmup", "iterations")
-TOLD = ("tf32", "workload_sha256", "probe", "announced", "output_sha256", "expectations")
+TOLD = ("tf32", "workload_sha256", "probe", "announced", "output_sha256", "output_norms", "expectations")
 FROM_NVML = ("memory_clock_khz", "memory_bus_bits")
 
 

@@ -64,6 +64,8 @@ class Variant:
     ``traffic``: of the memory-bound chain; None where it has none.
     ``needs``: of "extension" (our built library), "compile" (torch.compile), "triton", "cuda".
     ``unavailable(device)``: why this machine cannot run it, or None; such a variant is left out of the plan, with the reason.
+    ``output_rtol``: where atomics make the order of a sum, and so the bytes, differ from call to call: how much the
+    output may differ between passes, relative to its norms.  None: the bytes must be the same in all passes.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Variant:
     traffic: Traffic | None = None
     needs: tuple[str, ...] = ()
     unavailable: Callable[[str], str | None] | None = None
+    output_rtol: float | None = None
 
 
 @dataclass(frozen=True)

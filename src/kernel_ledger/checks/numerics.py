@@ -1,4 +1,7 @@
-"""numerics: every variant is within rtol and atol of the first; and all passes computed the same bytes."""
+"""numerics: every variant is within rtol and atol of the first; and all passes computed the same bytes.
+
+A variant whose atomics forbid equal bytes states how far its outputs may be apart (``output_rtol``).
+"""
 
 from __future__ import annotations
 
@@ -61,11 +64,36 @@ def inexact(case: CaseEvidence) -> list[str]:
     return [f"TF32 was on in {', '.join(on)}; a workload must not switch it on"] if on else []
 
 
+def far_norms(case: CaseEvidence, variant: str, rtol: float) -> list[str]:
+    """What of a variant with a stated tolerance differs by more than it between two passes, from their norms."""
+    records = {"numerics": (case.numerics or {}).get("run", {}), **case.records}
+    norms = {
+        n: r["output_norms"][variant] for n, r in records.items() if variant in r.get("output_norms", {})
+    }
+    unstated = [n for n, r in records.items() if variant in r.get("output_sha256", {}) and n not in norms]
+    if unstated or not norms:
+        return [
+            f"{variant} states a tolerance for its output; {', '.join(unstated) or 'no pass'} recorded no norms"
+        ]
+    (first, wanted), *others = norms.items()
+    return [
+        f"{variant} gave another output in {name} than in {first}: {key} is {found[key]!r}, not {wanted[key]!r},"
+        f" more than rtol {rtol:g} apart"
+        for name, found in others
+        for key in wanted
+        if not abs(found[key] - wanted[key])
+        <= rtol * wanted["l2" if key == "l2" else "l1"]  # NaN is far from all
+    ]
+
+
 def different_outputs(case: CaseEvidence) -> list[str]:
     """Variants whose output bytes were not the same in all passes that ran them."""
     wrong = []
     numeric = (case.numerics or {}).get("variants", {})
     for variant in case.plan.variants:
+        if variant in case.plan.output_rtol:
+            wrong += far_norms(case, variant, case.plan.output_rtol[variant])
+            continue
         seen = {"numerics": numeric[variant].get("sha256")} if variant in numeric else {}
         for name, record in case.records.items():
             if variant in record.get("output_sha256", {}):

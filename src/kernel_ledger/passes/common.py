@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class Session:
     calls: dict[str, Callable[[], Any]]
     expectations: dict[str, list[dict[str, Any]]]
     warnings: list[dict[str, str]]
+    norms: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def output(self) -> Path:
@@ -151,10 +153,41 @@ def output_sha256(output: Any) -> str | None:
     return digest.hexdigest()
 
 
+def output_norms(output: Any) -> dict[str, float]:
+    """Three sums over an output in float64: of magnitudes, of squares (its root), and with alternating signs.
+
+    They say whether two outputs are near each other where atomics forbid equal bytes.
+    """
+    magnitude = squares = alternating = 0.0
+    for part in tensors(output):
+        for chunk in chunks(part):
+            values = chunk.double()
+            magnitude += values.abs().sum().item()
+            squares += values.square().sum().item()
+            alternating += (values[::2].sum() - values[1::2].sum()).item()
+    return {"l1": magnitude, "l2": math.sqrt(squares), "alternating": alternating}
+
+
 def output_hashes(session: Session) -> dict[str, str]:
-    """One more call of each variant, hashed; variants without output are left out."""
-    hashes = {name: output_sha256(call()) for name, call in session.calls.items()}
-    return {name: digest for name, digest in hashes.items() if digest is not None}
+    """One more call of each variant, hashed; variants without output are left out.
+
+    Of a variant that states a tolerance for its output the norms are kept in the session as well.
+    """
+    hashes = {}
+    for name, call in session.calls.items():
+        output = call()
+        digest = output_sha256(output)
+        if digest is None:
+            continue
+        hashes[name] = digest
+        keep_norms(session, name, output)
+    return hashes
+
+
+def keep_norms(session: Session, name: str, output: Any) -> None:
+    """Note the norms of an output whose bytes may differ from pass to pass."""
+    if session.workload.variant(name).output_rtol is not None:
+        session.norms[name] = output_norms(output)
 
 
 def expectations(request: Mapping[str, Any], workload: Workload, context: Context) -> dict[str, list[dict]]:
@@ -186,6 +219,7 @@ def write_child(
             "probe": probe,
             "announced": announcements(request),
             "output_sha256": output_sha256,
+            "output_norms": session.norms,
             "expectations": session.expectations,
             "warnings": session.warnings,
             "files": files,

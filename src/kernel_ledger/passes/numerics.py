@@ -14,7 +14,7 @@ import torch
 
 from ..files import write_json
 from . import dataflow
-from .common import Session, chunks, open_session, output_sha256, probe_clean, progress, tensors, write_child
+from .common import Session, chunks, keep_norms, open_session, output_sha256, probe_clean, progress, tensors, write_child
 
 
 def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
@@ -34,6 +34,7 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
             expected = [part.clone() for part in parts]  # a variant may write into the same tensor again
         entry = describe(parts, session.workload.clamp)
         entry |= {"sha256": output_sha256(output), **errors(parts, reference)}
+        keep_norms(session, name, output)
         entry |= agreement(parts, expected, request["tolerance"]["rtol"], request["tolerance"]["atol"])
         entries[name] = entry
         progress(summary_line(name, entry))
