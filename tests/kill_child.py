@@ -52,6 +52,7 @@ def main():
         "probe": {},
         "announced": announcements(request),
         "output_sha256": {},
+        "output_norms": {},
         "expectations": {},
         "warnings": [],
         "files": files,
