@@ -71,14 +71,26 @@ def slurm_node(folder: Path, gpus: int) -> Iterator[None]:
 
 def daemons(folder: Path) -> list[list[str]]:
     """All in the foreground, so that each is a child that can be ended and waited for."""
-    munged = ["munged", "--foreground", "--force", f"--socket={folder}/munge.socket", f"--key-file={folder}/key"]
-    munged += [f"--pid-file={folder}/munged.pid", f"--seed-file={folder}/seed", f"--log-file={folder}/munged.log"]
+    munged = [
+        "munged",
+        "--foreground",
+        "--force",
+        f"--socket={folder}/munge.socket",
+        f"--key-file={folder}/key",
+    ]
+    munged += [
+        f"--pid-file={folder}/munged.pid",
+        f"--seed-file={folder}/seed",
+        f"--log-file={folder}/munged.log",
+    ]
     return [munged, ["slurmctld", "-D"], ["slurmd", "-D", "-N", socket.gethostname().split(".")[0]]]
 
 
 def start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
     with (folder / f"{command[0]}.out").open("wb") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        return subprocess.Popen(
+            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+        )
 
 
 def write_settings(folder: Path, gpus: int) -> list[Path]:
@@ -92,7 +104,8 @@ def write_settings(folder: Path, gpus: int) -> list[Path]:
     for name in ("spool", "state"):
         (folder / name).mkdir()
     devices = "\n".join(
-        f"NodeName={host} Name=gpu Type=h100 File={folder}/gpu{number} Flags=nvidia_gpu_env" for number in range(gpus)
+        f"NodeName={host} Name=gpu Type=h100 File={folder}/gpu{number} Flags=nvidia_gpu_env"
+        for number in range(gpus)
     )
     texts = {
         "gres.conf": f"{devices}\n",
@@ -145,12 +158,16 @@ def wait_for(holds, what: str, folder: Path, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
-            logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in sorted(folder.glob("*.out")))
+            logs = "\n".join(
+                path.read_text(errors="replace")[-2000:] for path in sorted(folder.glob("*.out"))
+            )
             raise TimeoutError(f"{what} did not come up within {seconds} s\n{logs}")
         time.sleep(0.2)
 
 
 if __name__ == "__main__":  # python tests/slurm_node.py FOLDER [GPUS]: by hand, until Ctrl-C
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores the first
+        signal.signal(number, signal.default_int_handler)
     with slurm_node(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1):
         print(output("sinfo", "--format=%P %N %G %T"))
         with contextlib.suppress(KeyboardInterrupt):

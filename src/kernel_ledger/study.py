@@ -20,13 +20,22 @@ from .files import read_json
 from .nsys.find import find
 from .plan import FORMAT, PASSES, make_plan
 from .plan_file import CONTROL
-from .repeats import Step, folder, predecessor
+from .repeats import Step, folder, predecessor, schedule
 from .sources import imported_sources
 
 # What the passes of a case are told.  A change of anything else, such as a tolerance, leaves captures valid.
 TOLD = ("device", "seed", "environment", "warmup", "iterations", "timeout_s", "timing", "torch", "nsys")
 TOLD_OF_TOLERANCE = ("rtol", "atol")
-TOLD_OF_CASE = ("file", "source_sha256", "workload", "case", "parameters", "variants", "tolerance", "gpu_model")
+TOLD_OF_CASE = (
+    "file",
+    "source_sha256",
+    "workload",
+    "case",
+    "parameters",
+    "variants",
+    "tolerance",
+    "gpu_model",
+)
 SHORT = "spin_short"  # the ruler's shortest variant
 FILES = {
     "numerics": ("numerics.json", "dataflow.json"),
@@ -108,6 +117,16 @@ class Study:
         """The record of the process that runs before this one: a case's order does not depend on ``repeats``."""
         earlier = predecessor(self.plan["passes"], self.case(workload, case)["variants"], step)
         return [f"{self.captures}/{workload}/{case}/{earlier.record}"] if earlier else []
+
+    def half_measured(self) -> list[tuple[str, str]]:
+        """Workload and case of each whose first pass has ended, and whose last has not."""
+        found = []
+        for case in self.plan["cases"]:
+            folder = Path(self.captures, case["workload"], case["case"])
+            steps = schedule(self.plan["passes"], case["variants"], self.plan["repeats"])
+            if (folder / "numerics.json").exists() and not all((folder / s.record).exists() for s in steps):
+                found.append((case["workload"], case["case"]))
+        return found
 
     @property
     def control(self) -> tuple[str, str, str]:
