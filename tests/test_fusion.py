@@ -1,5 +1,6 @@
 """Fusion candidates: bytes from the data flow or from shapes, chains, Amdahl, and prediction beside result."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def operator(name, reads, writes):
     return entry | {"reads": list(map(tensor, reads)), "writes": list(map(tensor, writes))}
 
 
-def chain(tmp_path, operators, outlive, kernels=None):
+def chain(tmp_path, operators, outlive, kernels=None, only_written=False):
     """The rows of one variant that launches a pointwise kernel for each recorded operator."""
     launches = [
         Launch(ELEMENTWISE, entry["operator"], 100_000, shapes=entry["shapes"]) for entry in operators
@@ -79,6 +80,10 @@ def chain(tmp_path, operators, outlive, kernels=None):
     captures = written(tmp_path, scenario)
     flow = {"eager": {"reason": None, "operators": operators, "outlive": outlive}}
     (captures / "tiny" / "n1024" / "dataflow.json").write_text(json.dumps({"format": 1, "variants": flow}))
+    return captures if only_written else candidates(captures)
+
+
+def candidates(captures):
     (case,) = read_cases(read_plan(captures / "plan.json"), captures, [])
     return candidate_rows(case.identity("run", "eager"), case.steps["eager"], None)
 
@@ -130,6 +135,28 @@ def test_a_flow_of_another_program_is_not_believed(tmp_path):
     fused = [Launch("triton_poi_fused_0", "triton_poi_fused_0", 100_000)]
     (row,) = chain(tmp_path, operators, [0, 2], kernels=fused)
     assert row["kind"] == "own"
+
+
+def test_a_view_that_the_profiler_did_not_see_does_not_spoil_the_flow(tmp_path):
+    view = operator("aten::detach", [1], []) | {"pointwise": False}
+    operators = [operator("aten::mul", [0], [1]), view, operator("aten::add", [1], [2])]
+    launches = [Launch(ELEMENTWISE, name, 100_000, shapes=[[N]]) for name in ("aten::mul", "aten::add")]
+    (row,) = chain(tmp_path, operators, [0, 2], kernels=launches)
+    assert (row["use_count"], row["per_element_after"]) == ("known", 2)
+
+
+def test_a_kernel_launched_from_python_reads_what_nobody_knows(tmp_path):
+    """What it may read is still written before it."""
+    operators = [operator("aten::mul", [0], [1]), operator("aten::add", [1], [2])]
+    launches = [Launch(ELEMENTWISE, entry["operator"], 100_000, shapes=[[N]]) for entry in operators]
+    outside = Launch("my_triton_kernel", "", 100_000, shapes=[])
+    captures = chain(tmp_path, operators, [0, 2], kernels=[*launches, outside], only_written=True)
+    trace = captures / "tiny" / "n1024" / "torch" / "eager" / "trace.json.gz"
+    value = json.loads(gzip.decompress(trace.read_bytes()))
+    value["traceEvents"] = [e for e in value["traceEvents"] if e["name"]]
+    trace.write_bytes(gzip.compress(json.dumps(value).encode()))
+    rows = candidates(captures)
+    assert [row["kind"] for row in rows] == ["candidate", "own"] and rows[0]["kept"] == 1
 
 
 def test_every_workload_has_rows_and_none_is_guessed(tmp_path):
