@@ -171,6 +171,13 @@ class Tolerance(Section):
         description="and may differ by this much more",
         json_schema_extra={"unit": "ns"},
     )
+    communication_pct: Quantity = Field(
+        25.0,
+        gt=0,
+        le=100,
+        description="a kernel that waits for other ranks, or runs beside one that does, may differ by this",
+        json_schema_extra={"unit": "%"},
+    )
     rtol: Quantity = Field(1e-5, ge=0, le=1, description="numerics: relative, against the first variant")
     atol: Quantity = Field(1e-6, ge=0, le=1, description="numerics: absolute, against the first variant")
 
@@ -192,12 +199,33 @@ class Nsys(Section):
     emit_nvtx: bool = Field(
         False, description="a range for each operator: operators.csv names them by both tools; slower host side"
     )
+    reports: Literal["auto", "tool"] = Field(
+        "auto", description="beyond limits.reports_kernels, two slow reports are computed here; tool: never"
+    )
 
 
 class Torch(Section):
     """torch.profiler."""
 
     with_stack: bool = Field(False, description="record Python stacks, for flame graphs: larger traces, slower host side")
+
+
+class SizeLimits(Section):
+    """How large a capture may grow, and from where on what is slow is left out or done otherwise."""
+
+    max_events: Count = Field(50_000_000, ge=1, le=10**10, description="events of one trace or recording")
+    max_seconds: Count = Field(
+        3600, ge=1, le=86_400 * 7, description="time limit of one export", json_schema_extra={"unit": "s"}
+    )
+    max_disk_gb: Quantity = Field(
+        100.0, gt=0, le=10**6, description="size of one file of a capture", json_schema_extra={"unit": "GB"}
+    )
+    key_averages_events: Count = Field(
+        200_000, ge=0, le=10**10, description="events beyond which torch's key_averages() is skipped"
+    )
+    reports_kernels: Count = Field(
+        100_000, ge=0, le=10**10, description="kernels beyond which nsys.reports decides"
+    )
 
 
 class Compare(Section):
@@ -240,6 +268,7 @@ class Config(Section):
     build: Build = Field(Build(), description="the CUDA extension")
     nsys: Nsys = Field(Nsys(), description="Nsight Systems")
     torch: Torch = Field(Torch(), description="torch.profiler")
+    limits: SizeLimits = Field(SizeLimits(), description="how large a capture may grow; a pass's time: measure.timeout_s")
     compare: Compare = Field(Compare(), description="two runs, row by row: snakemake --cores 1 compare")
     environment: list[EnvironmentName] = Field(
         [], description="more variables for measured processes; an .nsys-rep stores their values"

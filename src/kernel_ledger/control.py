@@ -15,11 +15,13 @@ from typing import Any
 from . import process
 from .errors import PassError
 from .files import read_json, write_json
-from .launch import LOG, REPORT, child_command, child_environment, isolated_nsys, place, say
+from .gpu_choice import Choice
+from .launch import LOG, REPORT, child_environment, isolated_nsys, place, say
 from .nsys.find import find
 from .nsys.record import control_command
 from .partial import partial_folder
 from .process import Finished
+from .ranks.command import child_command, group_environment
 from .request import PROBE, build_request, plan_case
 
 FORMAT = 1  # 1: the first
@@ -46,9 +48,15 @@ def run_control(
         started = time.monotonic()
         nsys = find(plan["nsys"]["path"], os.environ)
         holder = {"command": title, "run": plan_path.resolve().parents[1].name}
-        with place(plan, child_environment(plan), holder, nsys) as (device, environment):
+        environment = child_environment(plan)
+        environment |= group_environment(request, environment)
+        choice = Choice(count=entry.get("world_size") or 1)
+        with place(plan, environment, holder, nsys, choice) as (device, environment):
             profile = control_command(
-                nsys.path, partial / REPORT, child_command(partial), device=plan["device"]
+                nsys.path,
+                partial / REPORT,
+                child_command(request, partial / "request.json"),
+                device=plan["device"],
             )
             command, warnings = isolated_nsys(profile, environment, title)
             finished = process.run(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,32 @@ CAP = "KERNEL_LEDGER_GPUS"  # how many GPUs the workflow may use at once; set by
 @dataclass(frozen=True)
 class Choice:
     """``pinned``: UUID of the GPU that the case's first pass ran on; ``model``: what the configuration asks for;
-    ``cases``: how many other cases of the run are at work on a GPU; ``spread``: whether to keep out of their way."""
+    ``cases``: how many other cases of the run are at work on a GPU; ``spread``: whether to keep out of their way.
+    ``count``: GPUs of a group of ranks, one each; ``ranks``: those that the case's first pass ran on, by rank."""
 
     pinned: str | None = None
     model: str | None = None
     cases: Mapping[str, int] = field(default_factory=dict)
     spread: bool = False
     label: str = "this case"
+    count: int = 1
+    ranks: tuple[str, ...] = ()
+
+    def several(self, gpus: Sequence[Mapping[str, Any]]) -> list[str]:
+        """UUIDs of the GPUs of a group, by rank.  Raises MachineError where there are too few."""
+        if self.pinned is None:
+            chosen = self.order(gpus)[: self.count]
+        else:
+            chosen = [uuid for rank in self.ranks for uuid in replace(self, pinned=rank).order(gpus)]
+        if len(chosen) != self.count:
+            raise MachineError(
+                "there is no GPU for each rank",
+                where=self.label,
+                expected=f"{self.count} GPUs",
+                found=listed(gpus),
+                next_step="choose a smaller world_size for the case, or run where there are more GPUs",
+            )
+        return sorted(chosen, key=[gpu["uuid"] for gpu in gpus].index) if self.pinned is None else chosen
 
     def order(self, gpus: Sequence[Mapping[str, Any]]) -> list[str]:
         """UUIDs that will do, the best first.  Raises MachineError where none of the visible ones does."""
@@ -69,8 +88,11 @@ def choose(
     if plan["device"] != "cuda":
         return Choice()
     cap = environ.get(CAP, "1")
+    ranks = () if first else began_on(captures, entry)
     return Choice(
-        pinned=None if first else began_on(captures, entry),
+        pinned=ranks[0] if ranks else None,
+        count=entry.get("world_size") or 1,
+        ranks=ranks,
         model=entry.get("gpu_model"),
         cases=at_work(plan, entry, captures) if first else {},
         spread=cap.isdigit() and int(cap) > 1,
@@ -78,13 +100,14 @@ def choose(
     )
 
 
-def began_on(captures: Path, entry: Mapping[str, Any]) -> str | None:
-    """UUID of the GPU of a case's first pass, None where there is no record of it."""
+def began_on(captures: Path, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """UUID of the GPU of a case's first pass, or of each rank's; empty where there is no record of it."""
     try:
         record = read_json(captures / entry["workload"] / entry["case"] / "numerics.json")
-        return (record["run"].get("gpu") or {}).get("uuid")
+        found = [(told.get("gpu") or {}).get("uuid") for told in record["run"].get("ranks") or [record["run"]]]
+        return tuple(filter(None, found))
     except (EvidenceError, KeyError, TypeError, AttributeError):  # its own check says what is wrong with it
-        return None
+        return ()
 
 
 def at_work(plan: Mapping[str, Any], entry: Mapping[str, Any], captures: Path) -> dict[str, int]:
@@ -94,8 +117,8 @@ def at_work(plan: Mapping[str, Any], entry: Mapping[str, Any], captures: Path) -
         steps = schedule(plan.get("passes", ()), other["variants"], plan.get("repeats", 1))
         ended = captures / other["workload"] / other["case"] / steps[-1].record if steps else None
         same = (other["workload"], other["case"]) == (entry["workload"], entry["case"])
-        if not same and ended and not ended.exists() and (uuid := began_on(captures, other)):
-            found[uuid] += 1
+        if not same and ended and not ended.exists():
+            found.update(began_on(captures, other))
     return dict(found)
 
 

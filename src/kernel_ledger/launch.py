@@ -26,6 +26,8 @@ from .isolation import isolated
 from .nsys.find import Nsys, find
 from .nsys.record import diagnose_recording, profile_command
 from .partial import partial_folder, publish_files, publish_folder
+from .ranks.command import child_command, group_environment
+from .ranks.naming import ranked
 from .repeats import Step, position
 from .request import PASSES, build_request, plan_case
 from .run_record import absent_record, check_machine, read_child, run_record
@@ -103,6 +105,7 @@ def launch(job: Job) -> None:
         holder = {"command": job.title, "run": job.run}
         first = job.pass_name == "numerics"
         choice = choose(plan, entry, captures=job.captures, first=first, environ=os.environ)
+        environment |= group_environment(request, environment)
         with place(plan, environment, holder, nsys, choice) as (device, environment):
             record, names = measure(job, plan, entry, request, partial, environment, device, nsys)
         publish(job, partial, record, names)
@@ -127,11 +130,6 @@ def place(
         taken(plan["device"], environment, holder, choice=choice) as device,
     ):
         yield device, {**environment, **device.environment} | ({"TMPDIR": str(own)} if nsys else {})
-
-
-def child_command(partial: Path) -> list[str]:
-    """The measured process of the request in a partial folder."""
-    return [sys.executable, "-m", "kernel_ledger.passes", str(partial / "request.json")]
 
 
 def isolated_nsys(
@@ -164,7 +162,7 @@ def measure(
     nsys: Nsys | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Run the child; its record without ``files``, and the names of the files that it left."""
-    command, warnings, names = child_command(partial), [], []
+    command, warnings, names = child_command(request, partial / "request.json"), [], []
     if nsys is not None:
         profile = profile_command(nsys.path, partial / REPORT, command, device=plan["device"])
         command, warnings = isolated_nsys(profile, environment, job.title)
@@ -184,12 +182,12 @@ def measure(
         warnings += exposed(os.environ, plan["environment"])
         names = [REPORT]
     child = read_child(request, finished, partial, judged=nsys is not None)
-    check_machine(child, entry, device.identity)
+    check_machine(child, entry, device.identities)
     record = run_record(
         request,
         child,
         finished,
-        identity=device.identity,
+        identities=device.identities,
         nvml=nvml,
         nvml_reason=device.reason,
         nsys_version=nsys.version_text if nsys else None,
@@ -213,7 +211,8 @@ def publish(job: Job, partial: Path, record: dict[str, Any], names: list[str]) -
         return
     record["files"] = {name: sha256(partial / name) for name in names}
     if job.pass_name == "timing":
-        earlier = [name for name in OF_NUMERICS if (job.output / name).is_file()]
+        of_ranks = [ranked(OF_NUMERICS[0], told["rank"]) for told in record["ranks"][1:]]
+        earlier = [name for name in (*OF_NUMERICS, *of_ranks) if (job.output / name).is_file()]
         record["files"] |= {name: sha256(job.output / name) for name in earlier}
         write_json(partial / "run.json", record)
         publish_files(partial, job.output, [*names, "run.json"])

@@ -52,7 +52,8 @@ def make_plan(config: Config, passes: Sequence[str] = PASSES) -> dict[str, Any]:
         "timing": measure.timing.model_dump(),
         "tolerance": config.tolerance.model_dump(),
         "torch": config.torch.model_dump(),
-        "nsys": config.nsys.model_dump(),
+        "nsys": config.nsys.model_dump(exclude={"reports"}),  # what the passes are told: see study.TOLD
+        "limits": {**config.limits.model_dump(), "nsys_reports": config.nsys.reports},
         "environment": list(config.environment),
         "cases": cases,
         "left_out": left_out,
@@ -137,10 +138,21 @@ def entry(
         "clamp": None if workload.clamp is None else list(workload.clamp),
         "tolerance": asdict(workload.tolerance(parameters)) if workload.tolerance else None,
         "flops": workload.flops(parameters) if workload.flops else None,
+        "world_size": ranks(workload, parameters),
         "published": asdict(workload.published) if workload.published else None,
         "sections": list(workload.sections),
         "gpu_model": gpu_model,
     }
+
+
+def ranks(workload: Workload, parameters: dict[str, Any]) -> int | None:
+    """Processes of a case, None for a workload without a process group.  Raises ValueError for fewer than one."""
+    if workload.world_size is None:
+        return None
+    count = workload.world_size(parameters)
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"its world size is {count!r}, not a number of processes")
+    return count
 
 
 def chosen_variants(

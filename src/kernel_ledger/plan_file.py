@@ -17,13 +17,19 @@ CONTROL = "collision_control.json"  # of a run, beside plan.json
 @dataclass(frozen=True)
 class Limits:
     """``agreement_pct``: greatest difference of medians; kernels shorter than ``short_kernel_ns`` get
-    ``short_kernel_extra_ns`` more; ``rtol`` and ``atol`` of the numerics."""
+    ``short_kernel_extra_ns`` more; ``rtol`` and ``atol`` of the numerics; ``communication_pct``: of kernels that
+    exchange data with other ranks, and of those that run beside one."""
 
     agreement_pct: float
     short_kernel_ns: int
     short_kernel_extra_ns: int
     rtol: float
     atol: float
+    communication_pct: float = 25.0  # the first plans of format 1 have none
+
+    def beside_communication(self) -> Limits:
+        """The limits of what waits for other ranks, or runs beside it."""
+        return replace(self, agreement_pct=max(self.agreement_pct, self.communication_pct))
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ class PlannedCase:
     published: Mapping[str, Any] | None = None
     sections: tuple[str, ...] = ()
     gpu_model: str | None = None
+    world_size: int | None = None
     output_rtol: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -68,7 +75,10 @@ class PlannedCase:
         return tuple(v for v in self.variants if self.roles.get(v, "variant") == "variant")
 
 
-LATER = ("tolerance", "flops", "published", "sections", "gpu_model", "output_rtol")  # the first plans of format 1 have none of these
+# the first plans of format 1 have none of these
+LATER = ("tolerance", "flops", "published", "sections", "gpu_model", "world_size", "output_rtol")
+
+LATER_LIMIT = "communication_pct"
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,8 @@ def read_plan(path: Path) -> Plan:
     """Read a run's plan.  Raises EvidenceError on a missing, foreign or incomplete file."""
     value = read_json(path, format=1)
     try:
-        limits = Limits(**{name: value["tolerance"][name] for name in Limits.__dataclass_fields__})
+        told = {name: value["tolerance"][name] for name in Limits.__dataclass_fields__ if name != LATER_LIMIT}
+        limits = Limits(**told, **{n: v for n, v in value["tolerance"].items() if n == LATER_LIMIT})
         cases = tuple(planned_case(case) for case in value["cases"])
         passes = tuple(value.get("passes", PASSES))
         return Plan(

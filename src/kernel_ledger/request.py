@@ -53,6 +53,8 @@ def build_request(
         "timing": plan["timing"],
         "tolerance": {name: (entry.get("tolerance") or plan["tolerance"])[name] for name in ("rtol", "atol")},
         "torch": plan["torch"],
+        "limits": plan.get("limits") or {},  # the first plans of format 1 have none
+        "world_size": entry.get("world_size"),  # of the processes that torchrun starts; None: one without a group
         "emit_nvtx": bool(plan["nsys"].get("emit_nvtx")),  # the first plans of format 1 lack it
     }
 

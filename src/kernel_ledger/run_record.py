@@ -25,7 +25,7 @@ def run_record(
     child: Mapping[str, Any],
     finished: Finished,
     *,
-    identity: Mapping[str, Any] | None,
+    identities: Sequence[Mapping[str, Any]],
     nvml: Mapping[str, Any] | None,
     nvml_reason: str | None,
     nsys_version: str | None = None,
@@ -33,6 +33,7 @@ def run_record(
 ) -> dict[str, Any]:
     """The record without its ``files``: what was asked, and what child and launcher know."""
     library = None if request["library"] is None else Path(request["library"])
+    identity = identities[0] if identities else None
     return {
         "format": FORMAT,
         "pass": request["pass"],
@@ -52,8 +53,24 @@ def run_record(
         "nvml_reason": nvml_reason,
         "library_sha256": None if library is None else sha256(library),
         **{key: child[key] for key in TOLD},
+        "ranks": ranks(child, identities, nvml),
         "warnings": [*child["warnings"], *warnings],
     }
+
+
+def ranks(
+    child: Mapping[str, Any], identities: Sequence[Mapping[str, Any]], nvml: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """What each rank told, with what NVML says of its GPU; none for a pass of one process."""
+    sampled = (nvml or {}).get("gpus", [nvml])
+    return [
+        {
+            **told,
+            "gpu": gpu(told["gpu"], identities[number] if number < len(identities) else None) or told["gpu"],
+            "nvml": sampled[number] if number < len(sampled) else None,
+        }
+        for number, told in enumerate(child.get("ranks", []))
+    ]
 
 
 def gpu(told: Mapping[str, Any] | None, identity: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -122,9 +139,9 @@ def read_child(
 
 
 def check_machine(
-    child: Mapping[str, Any], entry: Mapping[str, Any], identity: Mapping[str, Any] | None
+    child: Mapping[str, Any], entry: Mapping[str, Any], identities: Sequence[Mapping[str, Any]]
 ) -> None:
-    """The workload is the planned one, the GPU the locked one.  Raises PassError."""
+    """The workload is the planned one, the GPU of each process the locked one.  Raises PassError."""
     if child["workload_sha256"] != entry["source_sha256"]:
         raise PassError(
             "the workload file was changed after the plan was made",
@@ -133,11 +150,15 @@ def check_machine(
             found=child["workload_sha256"],
             next_step="run snakemake again, so that the plan is made anew",
         )
-    uuid = (child["gpu"] or {}).get("uuid")
-    if identity and uuid and uuid != identity["uuid"]:
-        raise PassError(
-            "the pass ran on another GPU than the one that was taken for it",
-            expected=identity["uuid"],
-            found=uuid,
-            next_step=f"set CUDA_VISIBLE_DEVICES={identity['uuid']}",
-        )
+    size = entry.get("world_size")
+    if size is not None and len(child["ranks"]) != size:
+        raise PassError("other ranks than planned ran", expected=f"{size} ranks", found=len(child["ranks"]))
+    used = [((told["gpu"] or {}).get("uuid")) for told in child.get("ranks") or [child]]
+    for identity, uuid in zip(identities, used, strict=False):
+        if uuid and uuid != identity["uuid"]:
+            raise PassError(
+                "the pass ran on another GPU than the one that was taken for it",
+                expected=identity["uuid"],
+                found=uuid,
+                next_step=f"set CUDA_VISIBLE_DEVICES={','.join(i['uuid'] for i in identities)}",
+            )

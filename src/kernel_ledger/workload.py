@@ -31,11 +31,15 @@ class Context:
 
     ``device``: "cuda" or "cpu".  ``seed``: seeds every random draw.  ``library``: path of the built
     extension (already loaded with torch.ops.load_library when a variant's ``make`` is called), or None.
+    ``rank`` of ``world_size``: of a workload that runs in several processes; its process group is joined, and
+    its GPU chosen, before ``build``.
     """
 
     device: str
     seed: int
     library: Path | None = None
+    rank: int = 0
+    world_size: int = 1
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,8 @@ class Workload:
     ``flops(parameters)``: floating-point operations of one call.  ``published``: times of others to compare with.
     ``sections``: of SECTIONS, what the summary explains with this workload.
     ``unavailable(device)``: why this machine cannot run any of it, or None; then the plan leaves it out, with the reason.
+    ``world_size(parameters)``: processes of a case, which torchrun starts, one GPU each; each calls every variant as
+    often as the others.  None: the workload is one process without a process group.
     """
 
     name: str
@@ -150,6 +156,7 @@ class Workload:
     published: Published | None = None
     sections: tuple[str, ...] = ()
     unavailable: Callable[[str], str | None] | None = None
+    world_size: Callable[[Parameters], int] | None = None
 
     def variant(self, name: str) -> Variant:
         return next(v for v in self.variants if v.name == name)

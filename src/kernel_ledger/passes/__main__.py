@@ -20,14 +20,17 @@ MODULES = {"numerics": "numerics", "timing": "timing", "torch": "torch_profile",
 
 def main() -> None:
     path = Path(sys.argv[1])
-    unwatched = lifeline.watch(os.environ)
     request = read_json(path, format=FORMAT)
+    # torchrun hands no descriptor on: the guard above it (kernel_ledger.guard) ends the ranks
+    unwatched = lifeline.watch(os.environ) if request["world_size"] is None else None
     if request["pass"] not in PASSES:
         raise PassError(
             "there is no such pass", where=path, expected=", ".join(PASSES), found=request["pass"]
         )
     module = importlib.import_module(f".{MODULES[request['pass']]}", __package__)
     module.run(request, [] if unwatched is None else [{"source": "life line", "text": unwatched}])
+    if request["world_size"] is not None:
+        importlib.import_module(".group", __package__).leave()
 
 
 if __name__ == "__main__":

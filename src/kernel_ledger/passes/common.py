@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import random
 import sys
 import warnings
@@ -16,10 +17,12 @@ import torch
 
 from ..errors import ConfigError, MachineError, PassError
 from ..files import write_json
+from ..ranks.naming import ranked
 from ..request import PROBE, announcements
 from ..workload import Context, Workload, load, source_hash
 from . import cupti
 from .facts import gpu, tf32_state, versions
+from .group import ALONE, Group, join
 
 FORMAT = 1  # of child.json
 HASH_ELEMENTS = 1 << 24
@@ -37,6 +40,7 @@ class Session:
     expectations: dict[str, list[dict[str, Any]]]
     warnings: list[dict[str, str]]
     norms: dict[str, dict[str, float]] = field(default_factory=dict)
+    group: Group = ALONE
 
     @property
     def output(self) -> Path:
@@ -45,6 +49,10 @@ class Session:
     @property
     def on_cuda(self) -> bool:
         return self.context.device == "cuda"
+
+    def file(self, name: str) -> str:
+        """The name of a file that each rank writes for itself."""
+        return ranked(name, self.group.rank)
 
     def synchronize(self) -> None:
         if self.on_cuda:
@@ -68,11 +76,12 @@ def open_session(request: Mapping[str, Any], found: list[dict[str, str]]) -> Ses
             next_step="install a CUDA build of torch, or run with `--config device=cpu`",
         )
     fix_arithmetic(request["seed"])
+    group = join(request)
     workload = load(Path(request["workload_file"]))
     library = None if request["library"] is None else Path(request["library"]).resolve()
     if library is not None:
         torch.ops.load_library(str(library))
-    context = Context(request["device"], request["seed"], library)
+    context = Context(request["device"], request["seed"], library, group.rank, group.size)
     inputs = workload.build(request["parameters"], context)
     calls = {}
     for name in request["variants"]:
@@ -81,7 +90,7 @@ def open_session(request: Mapping[str, Any], found: list[dict[str, str]]) -> Ses
             raise ConfigError(f"variant {name!r} needs the built extension, and none was given")
         calls[name] = variant.make(request["parameters"], context, inputs)
     known = expectations(request, workload, context)
-    return Session(request, workload, context, inputs, calls, known, found)
+    return Session(request, workload, context, inputs, calls, known, found, group=group)
 
 
 def _collect_warnings(found: list[dict[str, str]]) -> None:
@@ -205,8 +214,26 @@ def write_child(
     output_sha256: Mapping[str, str],
     files: list[str],
 ) -> None:
-    """Write child.json, the pass's result channel: the request as it was understood, and what was found."""
-    request = session.request
+    """Write child.json, the pass's result channel: the request as it was understood, and what was found.
+
+    In a group the first rank writes it for all; ``ranks`` then holds what each found of itself.
+    """
+    request, group = session.request, session.group
+    ranks = group.gather(
+        {
+            "rank": group.rank,
+            "pid": os.getpid(),
+            "gpu": gpu() if session.on_cuda else None,
+            "probe": probe,
+            "tf32": tf32_state(),
+            "output_sha256": output_sha256,
+            "output_norms": session.norms,
+            "warnings": session.warnings,
+            "files": files,
+        }
+    )
+    if not group.first:
+        return
     write_json(
         session.output / "child.json",
         {
@@ -221,8 +248,9 @@ def write_child(
             "output_sha256": output_sha256,
             "output_norms": session.norms,
             "expectations": session.expectations,
-            "warnings": session.warnings,
-            "files": files,
+            "warnings": [warning for told in ranks for warning in told["warnings"]],
+            "files": [name for told in ranks for name in told["files"]],
+            "ranks": [] if group.control is None else ranks,
         },
     )
 

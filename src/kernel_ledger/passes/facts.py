@@ -54,9 +54,11 @@ def installed_version(package: str) -> str | None:
 
 def gpu() -> dict[str, Any]:
     """The GPU in use; what this torch does not tell is None."""
-    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    index = torch.cuda.current_device()
+    properties = torch.cuda.get_device_properties(index)
     uuid = str(getattr(properties, "uuid", "") or "")
     return {
+        "index": index,
         "name": properties.name,
         "uuid": None if not uuid else uuid if uuid.startswith("GPU-") else f"GPU-{uuid}",
         "l2_bytes": getattr(properties, "L2_cache_size", None),

@@ -1,11 +1,13 @@
 """Pass nsys: what `nsys profile` records: all variants, each one's iterations back to back, between
 cudaProfilerStart and cudaProfilerStop.
 
-The outputs are hashed, and child.json is written, before the range ends: its end may stop this process.
+The outputs are hashed, and child.json is written, before the range ends: its end may stop this process.  One report
+holds all ranks of a group: the first of them begins and ends the range, while all wait for it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -15,9 +17,10 @@ import torch
 
 from ..request import range_name
 from . import cupti
-from .common import open_session, output_hashes, write_child
+from .common import Session, open_session, output_hashes, write_child
 
 DOMAIN = "kernel_ledger"
+SETTLE_S = 2.0
 
 
 def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
@@ -27,8 +30,11 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
     session.synchronize()
     before = cupti.probe(session.context.device)
     probe = before
+    session.group.barrier()
     if session.on_cuda:
-        torch.cuda.profiler.start()
+        if session.group.first:
+            torch.cuda.profiler.start()
+        settle(session)
         if before["result"] != cupti.MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:  # an nsys that subscribes only now
             probe = cupti.probe(session.context.device)
     with operator_ranges(request, warnings):
@@ -38,10 +44,24 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
                 with nvtx.annotate(message=name, domain=DOMAIN):
                     call()
             session.synchronize()
+            session.group.barrier()
     probe = {**probe, "result_before_range": before["result"]}
     write_child(session, probe=probe, output_sha256=hashes, files=[])
-    if session.on_cuda:
+    session.group.barrier()
+    if session.on_cuda and session.group.first:
         torch.cuda.profiler.stop()
+
+
+def settle(session: Session) -> None:
+    """Wait until nsys records every rank: one rank starts it, and nsys tells the other processes in its own time.
+
+    Nothing tells a process that nsys has begun with it, so the time is generous; what was lost all the same shows in
+    that rank's counts.
+    """
+    session.group.barrier()
+    if session.group.size > 1:
+        time.sleep(SETTLE_S)
+        session.group.barrier()
 
 
 def operator_ranges(

@@ -14,7 +14,17 @@ import torch
 
 from ..files import write_json
 from . import dataflow
-from .common import Session, chunks, keep_norms, open_session, output_sha256, probe_clean, progress, tensors, write_child
+from .common import (
+    Session,
+    chunks,
+    keep_norms,
+    open_session,
+    output_sha256,
+    probe_clean,
+    progress,
+    tensors,
+    write_child,
+)
 
 
 def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
@@ -37,7 +47,8 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
         keep_norms(session, name, output)
         entry |= agreement(parts, expected, request["tolerance"]["rtol"], request["tolerance"]["atol"])
         entries[name] = entry
-        progress(summary_line(name, entry))
+        if session.group.first:
+            progress(summary_line(name, entry))
     payload = {
         "format": 1,
         **request["tolerance"],
@@ -45,10 +56,13 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
         "baseline": next(iter(entries), None),
         "variants": entries,
     }
-    write_json(session.output / "numerics.json", payload)
-    write_json(session.output / "dataflow.json", dataflow.payload(session))
+    write_json(session.output / session.file("numerics.json"), payload)
+    flow, files = dataflow.payload(session), [session.file("numerics.json")]  # by all ranks: calls are collective
+    if session.group.first:
+        write_json(session.output / "dataflow.json", flow)
+        files.append("dataflow.json")
     hashes = {name: entry["sha256"] for name, entry in entries.items() if entry["sha256"]}
-    write_child(session, probe=probe, output_sha256=hashes, files=["numerics.json", "dataflow.json"])
+    write_child(session, probe=probe, output_sha256=hashes, files=files)
 
 
 def reference_tensors(session: Session) -> list[torch.Tensor] | None:

@@ -46,8 +46,9 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
         "timer": "cuda_event" if session.on_cuda else "perf_counter",
         "resolution_ns": EVENT_RESOLUTION_NS if session.on_cuda else 1,
     }
-    write_json(session.output / "timing.json", payload)
-    write_child(session, probe=probe, output_sha256=output_hashes(session), files=["timing.json"])
+    name = session.file("timing.json")
+    write_json(session.output / name, payload)
+    write_child(session, probe=probe, output_sha256=output_hashes(session), files=[name])
 
 
 def rounds(
@@ -61,6 +62,7 @@ def rounds(
     samples: dict[str, list[int]] = {name: [] for name in names}
     started = said = time.monotonic()
     ending = None
+    session.group.barrier()
     while ending is None:
         count = len(samples[names[0]])
         shift = count % len(names)
@@ -73,7 +75,8 @@ def rounds(
             ending = "time"
         elif count >= limits["max_samples"]:
             ending = "samples"
-        if now - said >= PROGRESS_S:
+        ending = session.group.agreed(ending)  # a rank that stopped alone would leave the others waiting
+        if now - said >= PROGRESS_S and session.group.first:
             said = now
             progress(f"timing: {count} rounds in {now - started:.0f} s")
     quiet = {name: is_quiet(values, limits["noise_pct"]) for name, values in samples.items()}

@@ -1,0 +1,1 @@
+"""Several processes that are one measurement: the ranks of a group that torchrun starts, one GPU each."""
