@@ -1,0 +1,1 @@
+"""All runs of a folder as one dataset, and where a workload's level changed."""
