@@ -9,6 +9,7 @@ from pathlib import Path
 from kernel_ledger.entry import run
 from kernel_ledger.environment import allowed, secrets
 from kernel_ledger.files import read_json
+from kernel_ledger.limits import limits_of
 from kernel_ledger.nsys.export import export, export_nothing
 from kernel_ledger.nsys.find import find
 
@@ -30,7 +31,8 @@ def main() -> None:
         device=plan["device"],
         recorder_version=recorded["versions"]["nsys"],
         environment=allowed(os.environ),
-        timeout_s=plan["timeout_s"],
+        timeout_s=limits_of(plan).max_seconds,
+        limits=limits_of(plan),
         secrets=secrets(os.environ, plan),
         allowed_names=plan["environment"],
     )

@@ -179,6 +179,8 @@ def key_averages(path: Path) -> Iterable[dict[str, str]]:
     rows = list(csv.DictReader(io.StringIO(path.read_text(errors="replace"))))
     if not rows or not {"grouping", "name", "self_device_ns"} <= set(rows[0]):
         raise NotTested(f"{path.name} is not a table of key_averages")
+    if skipped := [row["name"] for row in rows if row["grouping"] == "skipped"]:
+        raise NotTested(f"{path.name}: {skipped[0]}")
     plain = [row for row in rows if row["grouping"] == "plain"]
     if any(not (row["self_device_ns"] or "").lstrip("-").isdigit() for row in plain):
         raise NotTested(f"{path.name} has rows without self CUDA time")

@@ -19,14 +19,17 @@ from .. import leaks, process
 from ..credentials import Needle
 from ..errors import EvidenceError, MachineError
 from ..files import publish, sha256, write_json, write_text
+from ..limits import SQLITE_PER_REPORT, Limits
 from .database import read_sqlite
 from .find import Nsys, parse_version
 from .rows import NsysBook
-from .stats import REPORTS, Stats, known_reports, run_report
+from .stats import REPORTS, Stats, known_reports
+from .sums import make_report
 
 FORMAT = 1
 REPORT, SQLITE, LOG, RECORD = "report.nsys-rep", "report.sqlite", "export-log.txt", "export.json"
 PREFIX = ".export-"
+DEFAULTS = Limits()
 AGAIN = "run the nsys pass again"
 SERIOUS = ("Warning", "Error")
 
@@ -39,21 +42,26 @@ def export(
     recorder_version: str | None,
     environment: Mapping[str, str],
     timeout_s: float,
+    limits: Limits = DEFAULTS,
     secrets: Sequence[Needle] = (),
     allowed_names: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Export ``folder``/report.nsys-rep into ``folder``; returns what export.json then holds.
 
     A CSV that fails is recorded with its reason and does not stop the others.  ``recorder_version``: what
-    `nsys --version` said in the nsys pass.  ``secrets``: what must not stand in any file of ``folder``;
+    `nsys --version` said in the nsys pass.  ``limits``: what may grow how far, and who computes the slow reports.
+    ``secrets``: what must not stand in any file of ``folder``;
     ``allowed_names``: variables that the configuration lets through.  What is found becomes ``leaks`` and a
     loud warning; the files stay.  Raises MachineError for an nsys older than that, EvidenceError
-    where the recording cannot be read.
+    where the recording cannot be read, LedgerError where its export would be too large.
     """
     report = folder / REPORT
     if not report.is_file():
         raise EvidenceError("there is no recording to export", where=report, next_step=AGAIN)
     (folder / RECORD).unlink(missing_ok=True)  # it must not vouch for files that come after it
+    limits.check_disk(
+        report.stat().st_size * SQLITE_PER_REPORT, folder, "the SQLite export of this recording"
+    )
     warnings = _version_warnings(nsys, recorder_version)
     for left in folder.glob(f"{PREFIX}*"):  # of an export that was killed
         shutil.rmtree(left)
@@ -63,11 +71,14 @@ def export(
         known = _known_reports(nsys, environment, timeout_s)
         stats = Stats(nsys.path, environment, work / LOG, timeout_s, known)
         book = _export_sqlite(stats, work)
+        limits.check_events(_events(book), report)
         record = {
             "format": FORMAT,
             "nsys": {"path": str(nsys.path), "version": nsys.version_text},
             "report_sha256": sha256(report),
-            "reports": {r.csv: run_report(stats, r, work / SQLITE, book.kernels, device) for r in REPORTS},
+            "reports": {
+                r.csv: make_report(stats, r, work / SQLITE, book.kernels, device, limits) for r in REPORTS
+            },
             "sqlite": {
                 "sha256": sha256(work / SQLITE),
                 "exporter_version": book.exporter_version,
@@ -170,6 +181,12 @@ def _export_sqlite(stats: Stats, work: Path) -> NsysBook:
             next_step="run the export again",
         )
     return book
+
+
+def _events(book: NsysBook) -> int:
+    """All that the recording holds of GPU work, API calls and ranges."""
+    parts = (book.kernels, book.memory, book.ranges)
+    return sum(len(part or ()) for part in parts) + sum((book.calls or {}).values())
 
 
 def _tidy(log: Path) -> None:

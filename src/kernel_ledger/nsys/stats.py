@@ -40,19 +40,22 @@ REPORTS = (
 )
 """nsys 2022 has the second names; it has no summary of projections (nvtxgpuproj is a trace) nor by range."""
 
+OURS = "kernel-ledger"
 LOST_RANGES = " (nvtx 0.2.12 and later lose every range under nsys 2023.4 and older; nvtx 0.2.11 does not)"
 
 
 @dataclass(frozen=True)
 class Outcome:
     """``status``: "ok", "empty" (rightly without rows: the CSV holds the header alone) or "failed" (the
-    CSV is an empty file); ``reason`` of the latter two; ``success_line``: the tool's own."""
+    CSV is an empty file); ``reason`` of the latter two; ``success_line``: the tool's own; ``computed_by``: the
+    tool, or OURS where the report was computed from the SQLite export."""
 
     status: str
     reason: str | None
     rows: int
     success_line: str | None
     sha256: str | None
+    computed_by: str = "nsys stats"
 
 
 @dataclass(frozen=True)
