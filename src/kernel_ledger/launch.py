@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import leaks, process
+from .commit import commit
 from .device import ANY, Device, taken
 from .environment import allowed, exposed, secrets
 from .errors import MachineError
@@ -108,6 +109,8 @@ def launch(job: Job) -> None:
         environment |= group_environment(request, environment)
         with place(plan, environment, holder, nsys, choice) as (device, environment):
             record, names = measure(job, plan, entry, request, partial, environment, device, nsys)
+        if job.pass_name == "timing":  # the history reads it there
+            record["commit"] = commit(Path.cwd(), os.environ)
         publish(job, partial, record, names)
         say(f"{job.title}: {time.monotonic() - started:.1f} s")
 

@@ -9,7 +9,7 @@ from statistics import median
 
 from .trend import VERIFIED, Trend
 
-WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 960, 190, 78, 24, 46, 44
+WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 960, 190, 78, 24, 66, 44
 INK, FAINT, DATA, LEVEL, MARK = "#1f2430", "#d7dae0", "#2563a8", "#7a8190", "#b3261e"
 STYLE = f"text{{font:12px system-ui,sans-serif;fill:{INK}}} .t{{font-size:15px;font-weight:600}} .m{{fill:{MARK}}}"
 
@@ -21,6 +21,7 @@ def picture(trends: Sequence[Trend], last: int) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">',
         f'<style>{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>',
         text(LEFT, 24, f"{trends[0].title} on {trends[0].machine}: median call of each run, ms", "t"),
+        text(LEFT, 42, "bar: where the median may lie, 95 %; hollow: not verified; red: the first run of a new level"),
     ]
     for number, trend in enumerate(trends):
         parts += panel(trend, TOP + number * (PANEL + GAP), last)
