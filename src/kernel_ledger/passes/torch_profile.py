@@ -13,6 +13,7 @@ from typing import Any
 
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from ..limits import BYTES_PER_EVENT, limits_of
 from ..request import range_name
 from .common import open_session, output_hashes, probe_clean, write_child
 
@@ -36,6 +37,7 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
     session.warm_up()
     probe = probe_clean(session)
     call, name = session.calls[variant], range_name(request, variant)
+    session.group.barrier()
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if session.on_cuda else [])]
     with profile(
         activities=activities,
@@ -47,19 +49,52 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
             with record_function(name):
                 call()
         session.synchronize()  # inside: the session must not end before its kernels have
-    profiler.export_chrome_trace(str(session.output / "trace.json.gz"))
-    write_tables(profiler, session.output, "device" if session.on_cuda else "cpu")
-    count = sum(row.count for row in profiler.key_averages() if row.key == name and not on_device(row))
-    if count != request["iterations"]:
+    limits, events = limits_of(request), len(profiler.profiler.kineto_results.events())
+    limits.check_events(events, session.output)
+    limits.check_disk(events * BYTES_PER_EVENT, session.output, f"the trace of {events} events")
+    too_many = events > limits.key_averages_events
+    trace = session.file("trace.json.gz")
+    profiler.export_chrome_trace(str(session.output / trace))
+    files = [trace]
+    if session.group.first:  # the tables are for people; each rank's evidence is its trace
+        if too_many:
+            skip_tables(session.output, skipped(events, limits.key_averages_events))
+        else:
+            write_tables(profiler, session.output, "device" if session.on_cuda else "cpu")
+        files += ["key_averages.txt", "key_averages.csv"]
+    if too_many:
+        text = skipped(events, limits.key_averages_events)
+        warnings.append({"source": "torch.profiler", "text": text})
+    elif (count := announced(profiler, name)) != request["iterations"]:
         text = f"{name} was announced {request['iterations']} times; key_averages() counts {count}"
         warnings.append({"source": "torch.profiler", "text": text})
-    files = ["trace.json.gz", "key_averages.txt", "key_averages.csv"]
     write_child(session, probe=probe, output_sha256=output_hashes(session), files=files)
 
 
 def on_device(row: Any) -> bool:
     """Whether a row of key_averages() is of the GPU: kernels, and annotations repeated on its time line."""
     return str(row.device_type).rpartition(".")[2] != "CPU"
+
+
+def announced(profiler: profile, name: str) -> int:
+    """How often key_averages() counts a range on the host."""
+    return sum(row.count for row in profiler.key_averages() if row.key == name and not on_device(row))
+
+
+def skipped(events: int, most: int) -> str:
+    return (
+        f"key_averages() was skipped: {events} events, more than limits.key_averages_events, {most}; "
+        "it would take minutes, and the trace has all that it is made from"
+    )
+
+
+def skip_tables(folder: Path, reason: str) -> None:
+    """The files of key_averages where it was not computed; both say why."""
+    (folder / "key_averages.txt").write_text(f"{reason}\n")
+    with (folder / "key_averages.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        writer.writeheader()
+        writer.writerow({"grouping": "skipped", "name": reason})
 
 
 def write_tables(profiler: profile, folder: Path, device: str) -> None:
