@@ -22,7 +22,7 @@ def problems_of(mapping):
             {"workloads": [{"fil": "x", "file": "y"}]},
             "workloads[0].fil: unknown key; did you mean workloads[0].file?",
         ),
-        ({"nsys": {"zzz": 1}}, "nsys.zzz: unknown key; nsys has path"),
+        ({"nsys": {"zzz": 1}}, "nsys.zzz: unknown key; nsys has path, emit_nvtx, reports"),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_nearest_valid_one(mapping, told):
