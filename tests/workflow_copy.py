@@ -14,6 +14,9 @@ import argparse, json
 from pathlib import Path
 from kernel_ledger.study import names
 
+INSIGHT = [f"{n}.csv" for n in "fusion_achieved operators kernels stacks fusion roofline".split()]
+INSIGHT += ["roofline.svg", "kernels/none", "stacks/none"]
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--repeat", type=int, default=1)
 for option in "plan workload case variant library output capture captures run device architectures results config".split():
@@ -36,6 +39,7 @@ FILES = {
     "report": "lambda g: [Path(g.run) / n for n in ('summary.md', 'report.html')]",
     "claims": "lambda g: [g.output]",
     "timeline": "lambda g: [g.output]",
+    "insight": "lambda g: [Path(g.run) / n for n in INSIGHT]",
     "reconcile": "lambda g: [Path(g.output) / n for n in ('results.csv', 'results.parquet', 'results.schema.json')]",
 }
 JUDGE = """
