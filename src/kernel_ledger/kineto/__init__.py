@@ -4,9 +4,10 @@ Only per-event records count.  Rows that repeat a kernel's time (gpu_user_annota
 Request", compiled regions) are of other categories and are never read as kernels.
 """
 
+from ..cuda_calls import is_graph_launch, is_kernel_launch
 from .book import read
 from .columns import shapes
-from .events import LAUNCHES, OPERATIONS, Event, is_graph_launch, is_kernel_launch
+from .events import LAUNCHES, OPERATIONS, Event
 from .kernels import attributed_kernels, kernels
 from .stream import NEXT, decode, read_bytes
 from .times import nanoseconds

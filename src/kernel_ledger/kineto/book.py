@@ -10,13 +10,14 @@ import msgspec
 import numpy as np
 
 from ..columnar import NONE
+from ..cuda_calls import is_graph_launch, launches
 from ..dropped import lost_records
 from ..errors import EvidenceError
 from ..evidence import Book, Finding, GpuOp, RangeInstance, place
 from ..names import demangle, memory_name
 from .attribution import doubled, launching_calls, owners
 from .columns import KINDS, Columns, geometry, read_columns, shapes
-from .events import OPERATIONS, is_graph_launch, is_kernel_launch
+from .events import OPERATIONS
 from .stream import CHUNK_BYTES, NEXT
 
 
@@ -56,7 +57,7 @@ def build_book(path: Path, columns: Columns, announced: Collection[str]) -> Book
 def unanswered(columns: Columns, ops: Iterable[GpuOp]) -> int:
     """How many launching calls left no operation."""
     launched = {op.correlation for op in ops if op.level == "kernel" or op.graph}
-    apis = [is_kernel_launch(name) or is_graph_launch(name) for name in columns.names.all()]
+    apis = [launches(name) for name in columns.names.all()]
     last = dict(zip(columns.calls["correlation"].tolist(), columns.calls["name"].tolist(), strict=True))
     return len({correlation for correlation, name in last.items() if apis[name]} - launched)
 

@@ -62,13 +62,3 @@ class Bare(msgspec.Struct, gc=False):
     cat: str = ""
     name: str = ""
     dur: msgspec.Raw = ABSENT
-
-
-def is_kernel_launch(api: str) -> bool:
-    """Whether a CUDA API call launches kernels (cudaLaunchKernel*, cuLaunchKernel*, cooperative ones)."""
-    return "LaunchKernel" in api or "LaunchCooperativeKernel" in api
-
-
-def is_graph_launch(api: str) -> bool:
-    """Whether a CUDA API call replays a graph: it launches many operations, kernels or copies."""
-    return "GraphLaunch" in api

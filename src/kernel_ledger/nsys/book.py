@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cuda_calls import is_graph_launch
 from ..evidence import Book, Finding, GpuOp, RangeInstance, Statistics, place
-from ..kineto import is_graph_launch, is_kernel_launch
 from ..names import demangle, memory_name
 from .database import read_sqlite
 from .rows import KernelRow, MemoryRow, NsysBook
@@ -44,7 +44,7 @@ def read(path: Path, announced: Collection[str]) -> Book:
         ops=place([*kernels, *memory], ranges),
         ranges=ranges,
         findings=tuple(findings),
-        launches_without_kernel=len(launches(path) - recorded),
+        launches_without_kernel=len(book.launching - recorded),
         graphs=book.graph_launches or 0,
     )
 
@@ -115,20 +115,6 @@ def memory_op(row: MemoryRow, announced: Collection[str]) -> GpuOp:
         bytes=row.bytes,
         **launched_by(row, announced),
     )
-
-
-def launches(path: Path) -> set[tuple[int | None, int | None]]:
-    """(process, correlation) of the calls in an export that launch kernels or graphs: each must have left a record."""
-    from .database import Reader, connect
-
-    connection = connect(path)
-    try:
-        calls, _ = Reader(connection, path).calls()
-        return {
-            key for key, call in calls.items() if is_kernel_launch(call.name) or is_graph_launch(call.name)
-        }
-    finally:
-        connection.close()
 
 
 def read_kernels(path: Path, announced: Collection[str]) -> Mapping[tuple[str | None, str], Statistics]:

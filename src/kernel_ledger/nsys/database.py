@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
+from ..cuda_calls import launches
 from ..errors import EvidenceError
 from .attribution import enclosing_ranges
 from .rows import Call, Diagnostic, Gpu, KernelRow, MemoryRow, NsysBook, RangeRow
@@ -21,6 +22,11 @@ PROCESS_OF_THREAD = ~0xFFFFFF
 DOMAIN_CREATED = 75
 STYLES = {59: "pushpop", 70: "pushpop", 60: "startend", 71: "startend"}
 Key = tuple[int | None, int | None]
+OF_CALLS = ("start", "end", "globalTid", "correlationId", "nameId")
+OF_COMMON = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphNodeId")
+OF_KERNELS = (*OF_COMMON, "mangledName", "demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY",
+              "blockZ")  # fmt: skip
+OF_RANGES = ("start", "end", "eventType", "globalTid", "domainId", "text", "textId")
 
 
 def read_sqlite(path: Path) -> NsysBook:
@@ -70,11 +76,17 @@ class Reader:
         }
         self.strings = {r["id"]: r["value"] for r in self.rows("StringIds")}
 
-    def rows(self, table: str, order: str = "") -> Iterator[dict]:
-        """Rows of a table as mappings; nothing where there is no such table."""
-        names = self.columns.get(table)
+    def rows(self, table: str, order: str = "", only: Sequence[str] | None = None) -> Iterator[dict]:
+        """Rows of a table as mappings; nothing where there is no such table.
+
+        ``only``: the columns that are wanted, of those that there are; a large table has thirty.
+        """
+        names = self.columns.get(table, [])
+        if only is not None:
+            names = [name for name in names if name in only]
         if names:
-            for values in self.connection.execute(f'SELECT * FROM "{table}" {order}'):
+            wanted = ", ".join(f'"{name}"' for name in names)
+            for values in self.connection.execute(f'SELECT {wanted} FROM "{table}" {order}'):
                 yield dict(zip(names, values, strict=True))
 
     def has(self, *tables: str) -> bool:
@@ -103,10 +115,11 @@ class Reader:
             driver=system.get("NvDriverVersion"),
             export={r["name"]: r["value"] for r in self.rows("META_DATA_EXPORT")},
             environment=_environment(capture),
+            launching=frozenset(key for key, call in calls.items() if launches(call.name)),
         )
 
     def ranges(self) -> tuple[RangeRow, ...]:
-        events = list(self.rows("NVTX_EVENTS"))
+        events = list(self.rows("NVTX_EVENTS", only=OF_RANGES))
         domains = {
             (e["globalTid"] & PROCESS_OF_THREAD, e["domainId"]): self.text(e)
             for e in events
@@ -135,7 +148,7 @@ class Reader:
         """(process, correlation) -> the first API record with it, and how many there are."""
         first: dict[Key, Call] = {}
         counts: dict[Key, int] = {}
-        for row in self.rows("CUPTI_ACTIVITY_KIND_RUNTIME", "ORDER BY start, end"):
+        for row in self.rows("CUPTI_ACTIVITY_KIND_RUNTIME", "ORDER BY start, end", OF_CALLS):
             thread = row["globalTid"]
             key = (None if thread is None else thread & PROCESS_OF_THREAD, row["correlationId"])
             name = self.strings.get(row["nameId"], "")
@@ -145,7 +158,7 @@ class Reader:
 
     def kernels(self, launch: dict) -> tuple[KernelRow, ...]:
         found = []
-        for row in self.rows("CUPTI_ACTIVITY_KIND_KERNEL"):
+        for row in self.rows("CUPTI_ACTIVITY_KIND_KERNEL", only=OF_KERNELS):
             common = _common(row, launch)
             found.append(
                 KernelRow(

@@ -103,7 +103,8 @@ class NsysBook:
 
     ``calls``: (process, correlation id) -> number of API records with it.  ``graph_launches``: CUDA graphs
     recorded as one block each, without their kernels.  ``export``: META_DATA_EXPORT.  ``environment``: the
-    variables of the recorded process that are stored in the file.
+    variables of the recorded process that are stored in the file.  ``launching``: (process, correlation id) of the
+    calls that launch kernels or graphs: each must have left a record.
     """
 
     kernels: tuple[KernelRow, ...] | None
@@ -116,6 +117,7 @@ class NsysBook:
     driver: str | None
     export: Mapping[str, str]
     environment: Mapping[str, str]
+    launching: frozenset[tuple[int | None, int | None]]
 
     @property
     def exporter_version(self) -> str | None:
