@@ -1,7 +1,7 @@
 # make run    measure on the GPU that is here, or say that there is none and replay the recorded run
 # make cpu    run all passes on the CPU, which has no kernels to compare
 # make test   the checks of `make lint`, and the tests; no GPU needed
-# make bench  time a whole run on the GPU that is here, and what orchestration adds to its passes
+# make bench  read large captures, beside other tools; and where a GPU is, what orchestration adds to its passes
 # make doctor what this machine has and lacks for measuring, and what to do
 # make compare BASE=reports/a NEW=reports/b   two runs row by row; FORCE=1 compares what may not be compared
 # make check-kernels  every custom kernel against float64; on a GPU also under compute-sanitizer
@@ -15,6 +15,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check -q install -c requirements/constraints.txt
 REQUIREMENTS := pyproject.toml requirements/constraints.txt
 REFERENCE := reports/h200-reference
+PEERS := tools/bench-venv
 
 # Also what the rules start (ninja, a compiler's helpers) comes from the environment first.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -45,7 +46,7 @@ replay: $(VENV)/core.stamp
 cpu: $(VENV)/gpu.stamp
 	$(BIN)/snakemake --cores 1 --config device=cpu run=cpu
 
-bench: $(VENV)/gpu.stamp
+bench: $(VENV)/gpu.stamp $(PEERS)/stamp
 	$(BIN)/python scripts/bench.py
 
 doctor: $(VENV)/core.stamp
@@ -96,4 +97,10 @@ $(VENV)/gpu.stamp: $(REQUIREMENTS) $(VENV)/core.stamp
 $(VENV)/dev.stamp: $(REQUIREMENTS) $(VENV)/gpu.stamp
 	@echo "installing what testing needs"
 	@$(INSTALL) torch==2.13.0 -e '.[gpu,dev]'
+	@touch $@
+
+$(PEERS)/stamp: requirements/bench.txt | $(BIN)/python
+	@echo "installing what make bench compares with into $(PEERS)"
+	@$(BIN)/python -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check -q install -r requirements/bench.txt
 	@touch $@

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import process
-from .errors import LedgerError
-from .files import read_json, write_json, write_text
+from .. import process
+from ..errors import LedgerError
+from ..files import read_json, write_json, write_text
 
 RUN = "benchmark-run"
 LIMIT_S = 3600
@@ -64,13 +64,13 @@ def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
 
 
 def write(folder: Path, figures: Iterable[Figure], machine: Mapping[str, object]) -> None:
-    """orchestration.csv and machine.json."""
+    """orchestration.csv and orchestration.json, the machine."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows((f.what, f"{f.seconds:.3f}", f.meaning) for f in figures)
     write_text(folder / "orchestration.csv", stream.getvalue())
-    write_json(folder / "machine.json", machine)
+    write_json(folder / "orchestration.json", machine)
 
 
 def machine() -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""make bench: what reading large captures costs beside other tools, and what orchestration adds on a GPU."""

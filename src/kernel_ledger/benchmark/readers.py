@@ -1,0 +1,79 @@
+"""One measurement of ours, in a process of its own: python -m kernel_ledger.benchmark.readers WHAT FILE.
+
+Prints a line of JSON: seconds of the work itself, without starting Python; how many kernels; their ns in all.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+
+Answer = tuple[int, int]
+
+
+def total(rows: Iterable[tuple], count: int, time_ns: int) -> Answer:
+    rows = list(rows)
+    return sum(row[count] for row in rows), sum(row[time_ns] for row in rows)
+
+
+def kineto_table(path: Path) -> Answer:
+    from kernel_ledger.kineto import kernels
+
+    return total(kernels(path).rows(), 1, 2)
+
+
+def kineto_attributed(path: Path) -> Answer:
+    from kernel_ledger.kineto import attributed_kernels
+
+    return total(attributed_kernels(path).rows(), 2, 3)
+
+
+def kineto_book(path: Path) -> Answer:
+    from kernel_ledger.kineto import read
+
+    ops = read(path, {"linear_chain/eager", "linear_chain/fused", "linear_chain/compiled"}).ops
+    return len(ops), sum(op.duration for op in ops)
+
+
+def nsys_table(path: Path) -> Answer:
+    from kernel_ledger.nsys.kernels import kernels
+
+    return total(kernels(path), 1, 2)
+
+
+def nsys_by_range(path: Path) -> Answer:
+    from kernel_ledger.nsys.kernels import kernels_by_range
+
+    return total(kernels_by_range(path).rows(), 5, 6)
+
+
+def nsys_projection(path: Path) -> Answer:
+    from kernel_ledger.nsys.sums import nvtx_gpu_proj_sum
+
+    return nvtx_gpu_proj_sum(path, path.with_suffix(".csv")), 0
+
+
+MODULES = {"kineto": ("kernel_ledger.kineto",), "nsys": ("kernel_ledger.nsys.kernels",)}
+READERS: dict[str, Callable[[Path], Answer]] = {
+    f.__name__: f
+    for f in (kineto_table, kineto_attributed, kineto_book, nsys_table, nsys_by_range, nsys_projection)
+}
+
+
+def main(what: str, file: str) -> None:
+    for module in MODULES[
+        what.split("_")[0]
+    ]:  # importing is not reading: the peers' imports do not count either
+        import_module(module)
+    begun = time.perf_counter()
+    count, time_ns = READERS[what](Path(file))
+    seconds = time.perf_counter() - begun
+    print(json.dumps({"seconds": seconds, "kernels": count, "total_ns": time_ns}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
