@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from typing import BinaryIO
+
 from tqdm import tqdm
 
 DELAY_S = 5
@@ -26,3 +28,15 @@ def progress(what: str, total: int | None, unit: str = "B") -> Iterator[tqdm]:
     )
     with bar:
         yield bar
+
+
+class Counted:
+    """A stream whose reads move a bar on."""
+
+    def __init__(self, stream: BinaryIO, bar: tqdm) -> None:
+        self.stream, self.bar = stream, bar
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.stream.read(size)
+        self.bar.update(len(data))
+        return data

@@ -19,6 +19,7 @@ import msgspec
 from isal import igzip, isal_zlib
 
 from ..errors import EvidenceError
+from ..progress import Counted, progress
 from .events import Event
 
 NEXT = "record the torch pass of this variant again"
@@ -46,8 +47,8 @@ class Stream:
     def __iter__(self) -> Iterator[list[Any]]:
         """Lists of events.  Raises EvidenceError for a file that is missing, truncated, or no trace."""
         try:
-            with opened(self.path) as stream:
-                yield from self.lists(stream)
+            with opened(self.path) as stream, progress(f"reading {self.path.name}", length(self.path)) as bar:
+                yield from self.lists(Counted(stream, bar))
         except FileNotFoundError:
             raise EvidenceError("there is no trace", where=self.path, next_step=NEXT) from None
         except PACKING_ERRORS as error:
@@ -125,6 +126,15 @@ def opened(path: Path) -> BinaryIO:
     with path.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
     return igzip.open(path, "rb") if packed else path.open("rb")
+
+
+def length(path: Path) -> int:
+    """Bytes of text in a trace; of a packed one as its last four bytes say, which is right below 4 GB."""
+    with path.open("rb") as stream:
+        if stream.read(2) != b"\x1f\x8b":
+            return path.stat().st_size
+        stream.seek(max(0, path.stat().st_size - 4))
+        return int.from_bytes(stream.read(4), "little")
 
 
 def seams(text: bytes) -> Iterator[int]:
