@@ -12,7 +12,7 @@ import pytest
 
 from kernel_ledger import kineto
 from kernel_ledger.errors import EvidenceError
-from kernel_ledger.evidence import statistics
+from kernel_ledger.evidence import Book, statistics
 from kernel_ledger.kineto.stream import Stream
 from kernel_ledger.kineto.times import column_of_ns
 
@@ -64,19 +64,24 @@ def random_trace(seed: int) -> dict:
     return {"schemaVersion": 1, **nested, "traceEvents": events, **said, "traceName": "t"}
 
 
+def entries(book: Book) -> tuple:
+    """What both readers know of a trace."""
+    return book.ops, book.ranges, book.findings, book.launches_without_kernel
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", range(25))
 def test_a_book_is_the_same_however_small_the_parts_are(tmp_path, seed, layout):
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(random_trace(seed), **LAYOUTS[layout]))
-    expected = kineto_oracle.read(path, ANNOUNCED)
+    expected = entries(kineto_oracle.read(path, ANNOUNCED))
     for size in (64, 1000, 1 << 20):
-        assert kineto.read(path, ANNOUNCED, size) == expected
+        assert entries(kineto.read(path, ANNOUNCED, size)) == expected
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.parent.name)
 def test_a_recorded_trace_gives_the_same_book_as_before(path):
-    assert kineto.read(path, ANNOUNCED, 4096) == kineto_oracle.read(path, ANNOUNCED)
+    assert entries(kineto.read(path, ANNOUNCED, 4096)) == entries(kineto_oracle.read(path, ANNOUNCED))
 
 
 @pytest.mark.parametrize("seed", range(10))

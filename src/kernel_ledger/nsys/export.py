@@ -20,6 +20,7 @@ from ..credentials import Needle
 from ..errors import EvidenceError, MachineError
 from ..files import publish, sha256, write_json, write_text
 from ..limits import SQLITE_PER_REPORT, Limits
+from ..progress import progress
 from .database import read_sqlite
 from .find import Nsys, parse_version
 from .rows import NsysBook
@@ -72,13 +73,17 @@ def export(
         stats = Stats(nsys.path, environment, work / LOG, timeout_s, known)
         book = _export_sqlite(stats, work)
         limits.check_events(_events(book), report)
+        reports = {}
+        with progress("nsys stats", len(REPORTS), "report") as bar:
+            for report_of in REPORTS:
+                made = make_report(stats, report_of, work / SQLITE, book.kernels, device, limits)
+                reports[report_of.csv] = made
+                bar.update()
         record = {
             "format": FORMAT,
             "nsys": {"path": str(nsys.path), "version": nsys.version_text},
             "report_sha256": sha256(report),
-            "reports": {
-                r.csv: make_report(stats, r, work / SQLITE, book.kernels, device, limits) for r in REPORTS
-            },
+            "reports": reports,
             "sqlite": {
                 "sha256": sha256(work / SQLITE),
                 "exporter_version": book.exporter_version,
