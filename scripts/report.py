@@ -10,6 +10,7 @@ from kernel_ledger.report.insight import insight_section
 from kernel_ledger.report.page import page
 from kernel_ledger.report.page.machine import machine
 from kernel_ledger.report.page.read import read_run
+from kernel_ledger.report.ranks import ranks_section
 from kernel_ledger.report.summary import summary
 from kernel_ledger.report.workloads import workload_sections
 
@@ -24,7 +25,7 @@ def main() -> None:
     require_recorded(folder, told.verdict.get("files", {}))
     claims = read_claims(folder / "claims.csv") if (folder / "claims.csv").is_file() else []
     text = summary(told.rows, told.verdict, claims, machine(told), told.plan)
-    text += workload_sections(told.rows, captures) + insight_section(folder)
+    text += ranks_section(folder) + workload_sections(told.rows, captures) + insight_section(folder)
     write_text(folder / "summary.md", text)
     write_text(folder / "report.html", page(folder, captures))
 

@@ -17,9 +17,12 @@ from .evidence import Book, Finding, Statistics
 from .files import read_json, sha256
 from .nsys import book as nsys_book
 from .plan_file import CONTROL, Plan, PlannedCase
+from .ranks.naming import ranked
+from .ranks.split import nsys_of_rank, record_of_rank, summed_ranges
 from .repeats import PREFIX, folder
 
 Value = TypeVar("Value")
+RANKED = ("trace.json.gz", "timing.json", "numerics.json")
 LEFT_OUT = "the plan leaves it out, as where device=cpu finds no nsys; install Nsight Systems and run again"
 
 
@@ -45,6 +48,8 @@ class CaseEvidence:
     its rows of nvtx_sum.csv and nvtx_gpu_proj_sum.csv.  ``totals``: of the other two kernel summaries, by
     file and range: (kernels, ns in all).  ``hashes``: file -> SHA-256 as it is on disk now.
     ``further``: the same of the other repeats; ``control``: the run's collision_control.json.
+    ``members``: of a group of processes, the evidence of each rank, which is then ``rank``; the books of the whole
+    are the first rank's traces and nsys's of all processes.
     """
 
     plan: PlannedCase
@@ -66,6 +71,13 @@ class CaseEvidence:
     further: tuple[CaseEvidence, ...] = ()
     control: dict[str, Any] | None = None
     pooled: Pooled | None = None
+    rank: int = 0
+    members: tuple[CaseEvidence, ...] = ()
+
+    @property
+    def ranks(self) -> tuple[CaseEvidence, ...]:
+        """The evidence of each process that was measured: of every rank, or of the one that there is."""
+        return self.members or (self,)
 
     @property
     def repeats(self) -> tuple[CaseEvidence, ...]:
@@ -76,7 +88,8 @@ class CaseEvidence:
         """``file@hash`` of a file of this capture, for the table's source columns; of every repeat, if pooled."""
         if self.pooled:
             return "; ".join(filter(None, (part.source(name) for part in self.pooled.repeats)))
-        return f"{folder(self.repeat)}{name}@{self.hashes[name][:12]}" if name in self.hashes else ""
+        own = ranked(name, self.rank) if name.endswith(RANKED) else name
+        return f"{folder(self.repeat)}{own}@{self.hashes[own][:12]}" if own in self.hashes else ""
 
     @property
     def nsys_absent(self) -> str | None:
@@ -116,7 +129,8 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
         for repeat in range(1, plan.repeats + 1)
     )
     found = (*first.findings, *numerics.findings, *above.findings)
-    return replace(first, findings=found, further=tuple(further), control=control)
+    whole = replace(first, findings=found, further=tuple(further), control=control)
+    return replace(whole, members=tuple(members(whole, place)))
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -144,7 +158,10 @@ def read_repeat(
     nsys, kernel_stats, ranges, export, totals = None, {}, {}, None, {}
     if "nsys" in plan.passes and "absent" not in records.get("nsys", {}):
         export = reader.json("nsys/export.json", "export")
-        nsys = reader.attempt("structure", "nsys/report.sqlite", lambda path: nsys_book.read(path, announced))
+        processes = case.world_size or 1
+        nsys = reader.attempt(
+            "structure", "nsys/report.sqlite", lambda path: nsys_book.read(path, announced, processes)
+        )
         ranges = reader.attempt("export", "nsys", lambda path: nsys_book.read_ranges(path, announced)) or {}
         if plan.device == "cuda":
             name = "nsys/cuda_gpu_kern_sum_by_range.csv"
@@ -195,3 +212,49 @@ def hashes(folder: Path) -> dict[str, str]:
     """SHA-256 of every file of a capture, by its path within the folder; those of further repeats are theirs."""
     files = [p.relative_to(folder) for p in sorted(folder.rglob("*")) if p.is_file()]
     return {str(p): sha256(folder / p) for p in files if not p.parts[0].startswith(PREFIX)}
+
+
+def members(whole: CaseEvidence, place: Path) -> Iterator[CaseEvidence]:
+    """The evidence of each rank of a group, with that of its repeats.  ``place``: the case's folder."""
+    for rank in range(whole.plan.world_size or 0):
+        numerics = Reader(place)
+        measured = numerics.json(ranked("numerics.json", rank), "numerics")
+        first, *further = (of_rank(part, rank, measured) for part in whole.repeats)
+        found = (*first.findings, *numerics.findings)
+        yield replace(first, findings=found, further=tuple(further), control=whole.control)
+
+
+def of_rank(part: CaseEvidence, rank: int, numerics: dict[str, Any] | None) -> CaseEvidence:
+    """What the files of one repeat hold of one rank.
+
+    nsys's CSVs add the ranks up, so a rank's statistics are those of its own records in report.sqlite.
+    """
+    reader, announced = Reader(part.folder), {part.plan.range_name(v) for v in part.plan.variants}
+    books, timing = dict(part.torch), part.timing
+    if rank:
+        timing, books = reader.json(ranked("timing.json", rank)), {}
+        for variant in part.plan.variants:
+            name = ranked(f"torch/{variant}/trace.json.gz", rank)
+            book = reader.attempt("structure", name, lambda path: kineto.read(path, announced))
+            books |= {variant: book} if book is not None else {}
+    nsys = None if part.nsys is None else nsys_of_rank(part.nsys, part.records.get("nsys", {}), rank)
+    reader.findings += [f for f in part.findings if not rank or not f.file.endswith(RANKED)]
+    return replace(
+        part,
+        rank=rank,
+        records={name: record_of_rank(record, rank) for name, record in part.records.items()},
+        numerics=of_own_run(numerics, rank),
+        timing=of_own_run(timing, rank),
+        torch=books,
+        nsys=nsys,
+        kernel_stats={},
+        ranges=summed_ranges(nsys) if nsys else {},
+        totals={},
+        findings=tuple(reader.findings),
+        further=(),
+    )
+
+
+def of_own_run(value: dict[str, Any] | None, rank: int) -> dict[str, Any] | None:
+    """numerics.json or timing.json with the record of the rank's own run."""
+    return value and {**value, "run": record_of_rank(value.get("run", {}), rank)}

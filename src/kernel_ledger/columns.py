@@ -42,6 +42,8 @@ COLUMNS = (
     Column("input_shapes", "string", "shapes that torch.profiler recorded for the operator, as JSON"),
     Column("grid", "string", "blocks of a launch as XxYxZ"),
     Column("block", "string", "threads of a block as XxYxZ"),
+    Column("rank", "integer", "process of a group that torchrun started, from 0; 0 where there is one process"),
+    Column("device", "string", "where that process ran, as torch names it: cuda:0, cpu"),
     Column("iterations", "integer", "calls of the variant in each recorded pass", LEVELS),
     Column("expected_count", "integer", "launches (range: instances) that the program announced beforehand"),
     Column("torch_count", "integer", "launches (range: instances) in the torch.profiler trace", LEVELS),
@@ -89,7 +91,7 @@ COLUMNS = (
 )
 NAMES = tuple(c.name for c in COLUMNS)
 BY_NAME = {c.name: c for c in COLUMNS}
-KEY = ("workload", "case", "variant", "level", "name")
+KEY = ("workload", "case", "variant", "level", "name", "rank")
 
 
 def table_schema() -> dict:

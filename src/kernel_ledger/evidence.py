@@ -19,7 +19,7 @@ class GpuOp:
     outside them.  Of nsys's book: ``thread_range``, the announced range around the call on its own thread, and
     ``innermost``, the innermost range of any name there; nsys's CSVs go by these.
     ``graph``: launched by the replay of a CUDA graph, whose operations all have the correlation of that one call;
-    ``graph_node``: which node of it, where the tool says so.
+    ``graph_node``: which node of it, where the tool says so.  ``process``: of nsys's book, which may hold several.
     """
 
     level: str
@@ -43,6 +43,7 @@ class GpuOp:
     innermost: str | None = None
     graph: bool = False
     graph_node: int | None = None
+    process: int | None = None
 
     @property
     def duration(self) -> int:
@@ -51,11 +52,12 @@ class GpuOp:
 
 @dataclass(frozen=True, slots=True)
 class RangeInstance:
-    """One instance of an announced range on the host."""
+    """One instance of an announced range on the host, of a process as in GpuOp."""
 
     name: str
     start: int
     end: int
+    process: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Book:
     """All that one tool recorded of one process: GPU operations, announced ranges, and what is odd.
 
     ``graphs``: CUDA graphs recorded as one block each, whose kernels nobody can count.
+    ``epoch``: Unix time in ns of the book's zero, where the tool says so: books of one host then have one clock.
+    ``rank``: which rank the tool says it recorded.
     """
 
     source: str
@@ -80,14 +84,31 @@ class Book:
     findings: tuple[Finding, ...] = ()
     launches_without_kernel: int = 0
     graphs: int = 0
+    epoch: int | None = None
+    rank: int | None = None
 
 
 def place(ops: Sequence[GpuOp], ranges: Sequence[RangeInstance]) -> tuple[GpuOp, ...]:
     """Give each operation the announced range in whose time its launching call began.
 
-    Announced ranges follow one another in time, so position in time is enough, and a backward kernel
+    Announced ranges of a process follow one another in time, so position in time is enough, and a backward kernel
     that another thread launched is placed too.
     """
+    if len({r.process for r in ranges}) < 2:
+        return place_in_process(ops, ranges)
+    own: dict[int | None, list[int]] = {}
+    for index, op in enumerate(ops):
+        own.setdefault(op.process, []).append(index)
+    placed = list(ops)
+    for process, indices in own.items():
+        mine = [r for r in ranges if r.process == process]
+        for index, op in zip(indices, place_in_process([ops[i] for i in indices], mine), strict=True):
+            placed[index] = op
+    return tuple(placed)
+
+
+def place_in_process(ops: Sequence[GpuOp], ranges: Sequence[RangeInstance]) -> tuple[GpuOp, ...]:
+    """The same for the operations and ranges of one process."""
     import bisect
 
     ordered = sorted(ranges, key=lambda r: (r.start, r.end))

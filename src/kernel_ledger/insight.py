@@ -57,7 +57,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path, rows: list[dict[str
             steps[variant] = variant_steps(case, variant, folder)
         except EvidenceError as error:
             unreadable[variant] = " ".join(f"{error.what} {error.found or ''}".split())
-    own = [r for r in rows if (r["workload"], r["case"]) == (case.workload, case.case)]
+    own = [r for r in rows if (r["workload"], r["case"], r["rank"]) == (case.workload, case.case, 0)]
     record = recorded(folder / "run.json")
     cache, expected = (record.get("gpu") or {}).get("l2_bytes"), record.get("expectations", {})
     return CaseInsight(case, plan.device, folder, own, steps, unreadable, cache, expected)

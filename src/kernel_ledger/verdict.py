@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os.path import normpath
 
 from .capture import CaseEvidence
 from .checks import CHECKS
 from .checks.outcome import FAIL, NOT_APPLICABLE, PASS, UNKNOWN, Outcome
 from .plan_file import Plan
+from .ranks.faults import between_ranks
 from .reconcile.case import pooled, rows_of
 from .repeats import folder
 
 FORMAT = 1  # 1: first
 POOLED = "agreement"
+OF_FILES = ("export", "freshness")  # which hold the ranks of a group together
 SHARED = ("numerics.json", "dataflow.json")  # of the case, not of a repeat
 WORST_FIRST = (FAIL, UNKNOWN, PASS, NOT_APPLICABLE)
 
@@ -21,8 +24,11 @@ WORST_FIRST = (FAIL, UNKNOWN, PASS, NOT_APPLICABLE)
 def examine(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outcome]:
     """What every check says of one case.
 
-    With repeats, each is examined as a capture of its own, by its own rows; ``agreement`` weighs them all.
+    With repeats, each is examined as a capture of its own, by its own rows; ``agreement`` weighs them all.  So is
+    each rank of a group, but for what the files hold as a whole.
     """
+    if case.members:
+        return of_group(plan, case, rows)
     if not case.further:
         return {name: check(plan, case, rows) for name, check in CHECKS.items()}
     each = [(repeat, rows_of(plan, repeat)) for repeat in case.repeats]
@@ -30,6 +36,44 @@ def examine(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outco
         name: merged([(part, check(plan, part, own)) for part, own in each]) for name, check in CHECKS.items()
     }
     return found | {POOLED: CHECKS[POOLED](plan, pooled(plan, case), rows)}
+
+
+def of_group(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outcome]:
+    """What every check says of all ranks together: the worst of them, and what is wrong between them."""
+    alone = replace(case, members=())
+    each = [(part, examine(plan, part, [r for r in rows if r["rank"] == part.rank])) for part in case.members]
+    whole = examine(plan, alone, [r for r in rows if r["rank"] == 0])
+    between = between_ranks(case)
+    found = {}
+    for name in CHECKS:
+        outcomes = [(f"rank {part.rank}", examined[name]) for part, examined in each]
+        combined = whole[name] if name in OF_FILES else together(outcomes)
+        found[name] = worsened(combined, between.get(name, []))
+    return found
+
+
+def together(outcomes: Sequence[tuple[str, Outcome]]) -> Outcome:
+    """The worst of several outcomes, with the reason of each that is as bad."""
+    status = worst([o for _, o in outcomes])
+    bad = [(who, o) for who, o in outcomes if o.status == status]
+    spoils = [o.spoils for _, o in bad]
+    same = len({o.reason for _, o in bad}) == 1 and len(bad) == len(outcomes)
+    return Outcome(
+        status,
+        bad[0][1].reason if same else "; ".join(f"{who}: {o.reason}" for who, o in bad if o.reason),
+        "; ".join(f"{who}: {o.measured}" for who, o in outcomes if o.measured is not None) or None,
+        outcomes[0][1].limit,
+        tuple(dict.fromkeys(file for _, o in outcomes for file in o.evidence)),
+        None if None in spoils else frozenset().union(*spoils),
+    )
+
+
+def worsened(outcome: Outcome, wrong: Sequence[str]) -> Outcome:
+    """The outcome with faults that no rank has alone."""
+    if not wrong:
+        return outcome
+    told = outcome.reason if outcome.status == FAIL else ""
+    return replace(outcome, status=FAIL, reason="; ".join(filter(None, [*wrong, told])), spoils=None)
 
 
 def merged(outcomes: Sequence[tuple[CaseEvidence, Outcome]]) -> Outcome:

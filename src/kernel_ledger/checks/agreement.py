@@ -33,6 +33,8 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     measured = f"at most {max(differences)} % over {len(differences)} kinds" if differences else None
     limits = plan.limits
     limit = f"{limits.agreement_pct} % (+{limits.short_kernel_extra_ns} ns under {limits.short_kernel_ns} ns)"
+    if (case.plan.world_size or 1) > 1:
+        limit += f", {limits.communication_pct:g} % where ranks wait for each other"
     if case.pooled:
         limit += f", up to {WIDEST_PCT:g} % where {len(case.pooled.repeats)} repeats spread so far"
     return parts.outcome(measured, limit)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..columns import BY_NAME, Column
+from ..columns import BY_NAME, KEY, Column
 from .comparison import ComparedRow
 from .judgement import VERDICTS
 
 PERCENT = "% of the base run"
 COLUMNS = (
-    *(BY_NAME[name] for name in ("workload", "case", "variant", "level", "name")),
+    *(BY_NAME[name] for name in KEY),
     Column("role", "string", "variant: what is compared; reference: a yardstick such as copy"),
     Column("verdict", "string", ", ".join(VERDICTS)),
     Column("change_pct", "number", "estimated change, mean of the witnesses", unit=PERCENT),
@@ -34,7 +34,7 @@ def values(row: ComparedRow) -> dict[str, Any]:
     """A compared row by column name."""
     found, witnesses = row.judgement, row.judgement.witnesses or {}
     return {
-        **dict(zip(("workload", "case", "variant", "level", "name"), row.key, strict=True)),
+        **dict(zip(KEY, row.key, strict=True)),
         "role": row.role,
         "verdict": row.verdict,
         **{

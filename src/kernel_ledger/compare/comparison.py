@@ -151,7 +151,7 @@ def margin(key: RowKey, base: Run, new: Run, margins: Margins) -> float | None:
         duration, _ = middle_and_count(run.samples.get(key, {}))
         if not duration:
             return None
-        row, block = run.rows[key], run.rows.get((*key[:3], "block", key[2]), {})
+        row, block = run.rows[key], run.rows.get((*key[:3], "block", key[2], key[5]), {})
         if key[3] == "block":
             busy = row["nsys_median_ns"] or row["torch_median_ns"] or 0
             found.append(margins.of(duration, host_share=max(0.0, 1 - busy / duration)))

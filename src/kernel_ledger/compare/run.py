@@ -9,6 +9,7 @@ from typing import Any
 
 from ..capture import CaseEvidence, read_case
 from ..checks import CHECKS
+from ..columns import KEY
 from ..errors import EvidenceError
 from ..files import read_json, sha256
 from ..plan_file import Plan, read_plan
@@ -16,7 +17,7 @@ from ..reconcile import read_table
 from .conditions import conditions
 from .samples import Samples, case_samples
 
-RowKey = tuple[str, str, str, str, str]
+RowKey = tuple[str, str, str, str, str, int]
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,17 @@ def read_run(folder: Path) -> Run:
         )
     plan = read_plan(plan_path)
     cases = [read_case(plan, case, folder / "captures") for case in plan.cases]
-    rows = {
-        tuple(r[k] for k in ("workload", "case", "variant", "level", "name")): r for r in read_table(table)
-    }
+    rows = {tuple(r[k] for k in KEY): r for r in read_table(table)}
     changed = [] if unchanged(verdict, table) else ["results.csv is not the table that was judged"]
     return Run(
         folder=folder,
         verdict=verdict["verdict"],
         rows=rows,
         samples={
-            (c.plan.workload, c.plan.case, *key): value
+            (c.plan.workload, c.plan.case, *key, part.rank): value
             for c in cases
-            for key, value in case_samples(c).items()
+            for part in c.ranks
+            for key, value in case_samples(part).items()
         },
         conditions={c.plan.label: conditions(plan, c) for c in cases},
         roles={

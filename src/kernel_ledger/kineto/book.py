@@ -51,7 +51,8 @@ def build_book(path: Path, columns: Columns, announced: Collection[str]) -> Book
         findings.append(Finding("structure", text, path.name))
     ranges = announced_ranges(columns, announced)
     placed = with_enclosing(place(ops, ranges))
-    return Book(path.name, placed, ranges, tuple(findings), unanswered(columns, ops))
+    unseen = unanswered(columns, ops)
+    return Book(path.name, placed, ranges, tuple(findings), unseen, epoch=columns.epoch, rank=columns.rank)
 
 
 def unanswered(columns: Columns, ops: Iterable[GpuOp]) -> int:

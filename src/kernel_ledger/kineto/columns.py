@@ -56,6 +56,8 @@ class Columns:
     operators: Part = field(default_factory=Part)
     annotations: Part = field(default_factory=Part)
     said: list[str] = field(default_factory=list)
+    epoch: int | None = None
+    rank: int | None = None
 
     def __post_init__(self) -> None:
         self.kinds: tuple[list[Event], ...] = ([], [], [], [])
@@ -149,7 +151,7 @@ def read_columns(path: Path, chunk_bytes: int = CHUNK_BYTES, detail: bool = True
     for events in stream:
         columns.add(events)
     columns.settle()
-    columns.said = stream.said
+    columns.said, columns.epoch, columns.rank = stream.said, stream.epoch, stream.rank
     return columns
 
 

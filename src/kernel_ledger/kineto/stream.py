@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,9 +32,16 @@ SEAMS = (b"\n  },\n  {", b"}, {", b"},{", b"},\n")
 """How writers of traces part events: Kineto, then Python's json with and without spaces, then by lines."""
 
 
+class Distributed(msgspec.Struct):
+    """What a process of a group says of itself."""
+
+    rank: int | None = None
+
+
 @dataclass
 class Stream:
-    """Events of one file.  ``said``: what Kineto's own logger put beside the events, once all were read.
+    """Events of one file.  ``said``: what Kineto's own logger put beside the events, once all were read;
+    ``epoch``: Unix time in ns from which it counts; ``rank``: of the process, in a group.
 
     ``chunk_bytes``: text decoded at once; memory grows with it, an event longer than it is read all the same.
     """
@@ -43,6 +50,8 @@ class Stream:
     event: type[msgspec.Struct]
     chunk_bytes: int = CHUNK_BYTES
     said: list[str] = field(default_factory=list)
+    epoch: int | None = None
+    rank: int | None = None
 
     def __iter__(self) -> Iterator[list[Any]]:
         """Lists of events.  Raises EvidenceError for a file that is missing, truncated, or no trace."""
@@ -104,7 +113,7 @@ class Stream:
                     before = msgspec.json.decode(text[:at] + b"]}", type=dict[str, msgspec.Raw])
                 except msgspec.DecodeError:
                     continue  # these words stood in a text, or deeper
-                self.note(before.get("WARNING"), before.get("ERROR"))
+                self.note(before)
                 return text[at - 1 :], True
             at = max(at, len(text) - LONGEST_KEY)
         return text, False
@@ -114,11 +123,17 @@ class Stream:
         whole = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         if "traceEvents" not in whole:
             raise msgspec.ValidationError("Object missing required field `traceEvents`")
-        self.note(whole.get("WARNING"), whole.get("ERROR"))
+        self.note(whole)
         return msgspec.json.decode(whole["traceEvents"], type=list[self.event])
 
-    def note(self, *said: msgspec.Raw | None) -> None:
+    def note(self, beside: Mapping[str, msgspec.Raw]) -> None:
+        """Keep what stands beside the events."""
+        said = (beside.get("WARNING"), beside.get("ERROR"))
         self.said += [str(value) for raw in said if raw and (value := msgspec.json.decode(raw))]
+        if "baseTimeNanoseconds" in beside:
+            self.epoch = msgspec.json.decode(beside["baseTimeNanoseconds"], type=int)
+        if "distributedInfo" in beside:
+            self.rank = msgspec.json.decode(beside["distributedInfo"], type=Distributed).rank
 
 
 def opened(path: Path) -> BinaryIO:

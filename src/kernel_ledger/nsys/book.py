@@ -9,7 +9,7 @@ from pathlib import Path
 from ..cuda_calls import is_graph_launch
 from ..evidence import Book, Finding, GpuOp, RangeInstance, Statistics, place
 from ..names import demangle, memory_name
-from .database import read_sqlite
+from .database import PROCESS_OF_THREAD, read_sqlite
 from .rows import KernelRow, MemoryRow, NsysBook
 from .tables import COLUMNS, DOMAIN, range_name, read_stats_csv, split_range_symbol
 
@@ -23,18 +23,20 @@ class RangeRow:
     span_median_ns: float | None
 
 
-def read(path: Path, announced: Collection[str]) -> Book:
-    """Read report.sqlite.  ``announced``: names of the ranges that the program announced.
+def read(path: Path, announced: Collection[str], processes: int = 1) -> Book:
+    """Read report.sqlite.  ``announced``: names of the ranges that the program announced; ``processes``: how many ran.
 
     Raises EvidenceError where the file is not a readable export.
     """
     book = read_sqlite(path)
-    findings = list(contradictions(book, path.name))
+    findings = list(contradictions(book, path.name, processes))
     ours = [r for r in book.ranges or () if r.name in announced and r.domain in (DOMAIN, None)]
     findings += [
         Finding("structure", f"range {r.name} was never closed", path.name) for r in ours if r.end is None
     ]
-    ranges = tuple(RangeInstance(r.name, r.start, r.end) for r in ours if r.end is not None)
+    ranges = tuple(
+        RangeInstance(r.name, r.start, r.end, r.thread & PROCESS_OF_THREAD) for r in ours if r.end is not None
+    )
     kernels = [kernel(row, announced) for row in book.kernels or ()]
     memory = [memory_op(row, announced) for row in book.memory or ()]
     recorded = {(row.process, row.correlation) for row in book.kernels or ()}
@@ -49,15 +51,16 @@ def read(path: Path, announced: Collection[str]) -> Book:
     )
 
 
-def contradictions(book: NsysBook, file: str) -> list[Finding]:
+def contradictions(book: NsysBook, file: str, ran: int) -> list[Finding]:
     """What the export says against itself."""
     found = []
     if book.graph_launches:
         text = f"{book.graph_launches} CUDA graphs were recorded as one block each; record with --cuda-graph-trace=node"
         found.append(Finding("conservation", text, file))
     processes = {row.process for row in [*(book.kernels or ()), *(book.memory or ())]}
-    if len(processes) > 1:
-        text = f"GPU operations of {len(processes)} processes are in the report; a pass is one process"
+    if len(processes) > ran:
+        one = "a pass is one process" if ran == 1 else f"this pass is {ran} processes"
+        text = f"GPU operations of {len(processes)} processes are in the report; {one}"
         found.append(Finding("conservation", text, file))
     doubled = sum(count > 1 for count in (book.calls or {}).values())
     if doubled:
@@ -82,6 +85,7 @@ def launched_by(row: KernelRow | MemoryRow, announced: Collection[str]) -> dict:
         "innermost": row.range_path[-1] if row.range_path else None,
         "graph": replayed(row),
         "graph_node": row.graph_node,
+        "process": row.process,
     }
 
 

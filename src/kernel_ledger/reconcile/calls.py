@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..capture import CaseEvidence
 from ..evidence import GpuOp, Statistics, statistics
 from ..plan_file import Limits
+from ..ranks.communication import limits_for
 from .groups import Group
 from .rows import CPU_REASON, Row, blank, say, settle
 
@@ -66,7 +67,9 @@ def enter(
     torch = per_call(op for g in groups for op in g.torch)
     nsys = per_call(op for g in groups for op in g.nsys)
     kernels = any(g.level == "kernel" for g in groups)
+    limits, remarks = limits_for(groups, limits)
     settle(row, case, torch, nsys, limits, unknown)
+    say(row, remarks)
     if not kernels and row["status"] == "verified":
         say(row, ["no kernel is launched; the time is that of its copies"])
     row["torch_source"] = case.source(f"torch/{variant}/trace.json.gz") or None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..capture import CaseEvidence
 from ..columns import LEVELS
 from ..plan_file import Plan
+from ..ranks.communication import mark
 from ..traffic import enter_traffic
 from .calls import block_row, chain_row
 from .choices import tell_choices
@@ -17,7 +18,11 @@ from .rows import Row
 
 
 def reconcile_case(plan: Plan, case: CaseEvidence) -> list[Row]:
-    """The evidence of one case -> its rows of the result table; repeats are pooled."""
+    """The evidence of one case -> its rows of the result table: those of every rank; repeats are pooled."""
+    return [row for part in case.ranks for row in rows_of_process(plan, part)]
+
+
+def rows_of_process(plan: Plan, case: CaseEvidence) -> list[Row]:
     if not case.further:
         return rows_of(plan, case)
     return rows_of(plan.of_all_repeats(), pooled(plan, case))
@@ -34,6 +39,8 @@ def rows_of(plan: Plan, case: CaseEvidence) -> list[Row]:
     Every GPU operation of either book is counted in exactly one row of the levels kernel and memory.
     """
     groups, iterations, limits = group(case), plan.iterations, plan.limits
+    if (case.plan.world_size or 1) > 1:
+        mark(groups)
     rows = []
     for variant in case.plan.variants:
         own = [g for g in groups if g.variant == variant]

@@ -17,6 +17,7 @@ class Group:
     """All launches of one kernel (or one kind of copy) by one variant, in both books.
 
     ``whole``: the group holds every launch of its symbol in this variant, not one geometry of several.
+    ``shared``: it waits for other ranks, or runs beside what does (kernel_ledger.ranks).
     """
 
     variant: str
@@ -26,6 +27,7 @@ class Group:
     whole: bool
     torch: list[GpuOp] = field(default_factory=list)
     nsys: list[GpuOp] = field(default_factory=list)
+    shared: bool = False
 
     @property
     def title(self) -> str:

@@ -9,6 +9,7 @@ from ..capture import CaseEvidence
 from ..evidence import GpuOp, Statistics, statistics
 from ..names import base_name
 from ..plan_file import Limits
+from ..ranks.communication import limits_for
 from .groups import OUTSIDE, Group, dimensions
 from .rows import CPU_REASON, Row, blank, say, settle
 
@@ -84,7 +85,9 @@ def operation_row(case: CaseEvidence, group: Group, alone: bool, iterations: int
     nsys, row["nsys_source"] = nsys_statistics(case, group)
     if group.variant in case.torch:
         row["torch_source"] = case.source(f"torch/{group.variant}/trace.json.gz")
+    limits, remarks = limits_for([group], limits)
     settle(row, case, statistics([op.duration for op in group.torch]), nsys, limits)
+    say(row, remarks)
     if group.torch and group.nsys and row["status"] == "disagree":
         lacking = (
             lacking_calls("torch", group.torch, group.nsys),

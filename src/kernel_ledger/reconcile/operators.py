@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..capture import CaseEvidence
 from ..evidence import statistics
 from ..plan_file import Limits
+from ..ranks.communication import limits_for
 from .groups import OUTSIDE, Group
 from .operations import shapes
 from .rows import Row, blank, say, settle
@@ -39,7 +40,9 @@ def operator_row(
         unknown = [f"nsys cannot tell whose launches these are: {', '.join(shared)}"]
         settle(row, case, torch, None, limits, unknown)
         return row
+    limits, remarks = limits_for(mine, limits)
     settle(row, case, torch, statistics([op.duration for g in mine for op in g.nsys]), limits)
+    say(row, remarks)
     row["nsys_source"] = case.source("nsys/report.sqlite") or None
     if row["status"] in ("torch_only", "nsys_only"):
         say(row, ["see the operator's kernel rows"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
 from ..capture import CaseEvidence, Pooled
 from ..evidence import Book
-from ..nsys.book import RangeRow
+from ..ranks.split import summed_ranges
 from ..repeats import folder
 from .choices import between_repeats
 from .rows import Row
@@ -39,7 +38,7 @@ def pool(case: CaseEvidence, rows: Sequence[Sequence[Row]]) -> CaseEvidence:
         torch=torch,
         nsys=nsys,
         kernel_stats={},
-        ranges=ranges(nsys) if nsys else {},
+        ranges=summed_ranges(nsys) if nsys else {},
         further=(),
         pooled=Pooled(repeats, differences(rows), choices),
     )
@@ -62,25 +61,6 @@ def join(books: Sequence[Book]) -> Book:
         findings=tuple(findings),
         launches_without_kernel=lost,
     )
-
-
-def ranges(book: Book) -> dict[str, RangeRow]:
-    """Range -> instances, median host time and median GPU span in ns, from the records themselves."""
-    hosts: dict[str, list[int]] = {}
-    for instance in book.ranges:
-        hosts.setdefault(instance.name, []).append(instance.end - instance.start)
-    calls: dict[str, dict[int, list[Any]]] = {}
-    for op in book.ops:
-        if op.range is not None:
-            calls.setdefault(op.range, {}).setdefault(op.iteration, []).append(op)
-    spans = {
-        name: [max(op.end for op in ops) - min(op.start for op in ops) for ops in by_call.values()]
-        for name, by_call in calls.items()
-    }
-    return {
-        name: RangeRow(len(times), median(times), median(spans[name]) if name in spans else None)
-        for name, times in hosts.items()
-    }
 
 
 def pooled_timing(timings: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:

@@ -51,7 +51,9 @@ def range_row(case: CaseEvidence, variant: str, iterations: int) -> Row:
         row["torch_source"] = case.source(f"torch/{variant}/trace.json.gz")
     if case.nsys is not None:
         row["nsys_count"] = sum(r.name == name for r in case.nsys.ranges)
-        row["nsys_source"] = case.source("nsys/report.sqlite" if case.pooled else "nsys/nvtx_sum.csv")
+        row["nsys_source"] = case.source(
+            "nsys/report.sqlite" if case.pooled or case.plan.world_size else "nsys/nvtx_sum.csv"
+        )
     stats = case.ranges.get(name)
     if stats is not None:
         row["host_ns"], row["gpu_span_ns"] = stats.host_median_ns, stats.span_median_ns

@@ -20,8 +20,20 @@ def blank(case: CaseEvidence, variant: str, level: str, name: str, iterations: i
     """A row with its identity and nothing measured yet."""
     row: Row = dict.fromkeys(NAMES)
     row.update(workload=case.plan.workload, case=case.plan.case, variant=variant, level=level, name=name)
+    row.update(rank=case.rank, device=device_of(case))
     row["iterations"] = iterations
     return row
+
+
+def device_of(case: CaseEvidence) -> str | None:
+    """Where the process ran, as torch names it; None where nothing tells."""
+    if case.device == "cpu":
+        return "cpu"
+    told = [(record.get("gpu") or {}).get("index") for record in case.records.values()]
+    books = [*case.torch.values(), *([case.nsys] if case.nsys else [])]
+    seen = [op.device for book in books for op in book.ops[:1]]
+    index = next((number for number in [*told, *seen] if number is not None), None)
+    return None if index is None else f"cuda:{index}"
 
 
 def fill(row: Row, book: str, stats: Statistics | None) -> None:

@@ -44,12 +44,13 @@ def summary(
             lines += reason_list(check, [f"{w}/{c}" for w, c in cases])
     lines += machine_line(machine)
     for key in cases:
-        mine = [r for r in rows if (r["workload"], r["case"]) == key]
+        mine = [r for r in rows if (r["workload"], r["case"], r["rank"]) == (*key, 0)]
         lines += [
             "",
             f"## {text(key[0])} · {text(key[1])}",
             "",
             *case_lines(mine, verdict["device"], references(plan, key)),
+            *of_first_rank(rows, key),
         ]
     lines += ["", "## What did not balance", "", *unbalanced(rows)]
     lines += ["", "## Claims", "", *claim_lines(claims)] if claims else []
@@ -68,6 +69,12 @@ def references(plan: Plan | None, key: tuple[str, str]) -> set[str]:
     return {
         v for c in cases if (c.workload, c.case) == key for v, role in c.roles.items() if role == "reference"
     }
+
+
+def of_first_rank(rows: Sequence[Mapping[str, object]], key: tuple[str, str]) -> list[str]:
+    """A remark under the table of a case that ran as several processes."""
+    ranks = {r["rank"] for r in rows if (r["workload"], r["case"]) == key}
+    return ["", f"Of rank 0; {len(ranks)} ranks ran, and are compared under *Ranks*."] if len(ranks) > 1 else []
 
 
 def squeezed(lines: Sequence[str]) -> Iterator[str]:
@@ -145,6 +152,7 @@ def align_last_left(lines: list[str]) -> list[str]:
 
 def odd_line(row: dict) -> list[str]:
     place = [row["workload"], row["case"], row["variant"] or "(outside)", row["level"]]
+    place += [f"rank {row['rank']}"] if row["rank"] else []
     return [
         f"{text(' / '.join(place))} {code(shortened(row['name'], 80))}",
         code(row["status"]),
