@@ -100,7 +100,23 @@ def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str, Outcome]]]) 
     verdict = (
         "refuted" if FAIL in statuses else "unverifiable" if UNKNOWN in statuses or not cases else "verified"
     )
-    return {"format": FORMAT, "verdict": verdict, "device": plan.device, "checks": checks}
+    return {
+        "format": FORMAT,
+        "verdict": verdict,
+        "device": plan.device,
+        "gpus": gpus([case for case, _ in cases]),
+        "checks": checks,
+    }
+
+
+def gpus(cases: Sequence[CaseEvidence]) -> dict[str, list[str]]:
+    """Case -> models of the GPUs that its passes ran on: one, or `sameness` fails."""
+    found = {}
+    for case in cases:
+        records = [record for repeat in case.repeats for record in repeat.records.values()]
+        names = {(record.get("gpu") or {}).get("name") for record in records}
+        found[case.plan.label] = sorted(filter(None, names))
+    return found
 
 
 def combined(name: str, plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str, Outcome]]]) -> dict:
