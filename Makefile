@@ -5,6 +5,7 @@
 # make doctor what this machine has and lacks for measuring, and what to do
 # make compare BASE=reports/a NEW=reports/b   two runs row by row; FORCE=1 compares what may not be compared
 # make check-kernels  every custom kernel against float64; on a GPU also under compute-sanitizer
+# make history  all runs in reports/ as one dataset, the trend of each workload, and what changed since which run
 # make lint   style of Python and Snakemake, generated files up to date
 #
 # Each sets up what it needs in .venv, once.  Another Python: make PYTHON=python3.12 run
@@ -20,7 +21,7 @@ PEERS := tools/bench-venv
 # Also what the rules start (ninja, a compiler's helpers) comes from the environment first.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: check-kernels run measure replay cpu doctor bench compare test lint clean
+.PHONY: check-kernels run measure replay cpu doctor bench compare history test lint clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/core.stamp
@@ -61,6 +62,9 @@ check-kernels: $(VENV)/gpu.stamp
 	@device=$$($(BIN)/python -m kernel_ledger.machine >/dev/null 2>&1 && echo cuda || echo cpu); \
 	$(BIN)/python scripts/build.py --device $$device --output build/$$device/kernels.so && \
 	$(BIN)/python scripts/check_kernels.py --device $$device
+
+history: $(VENV)/core.stamp
+	$(BIN)/python scripts/history.py
 
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest
