@@ -12,6 +12,7 @@ from pathlib import Path
 from .. import process
 from ..environment import allowed
 from ..errors import MachineError
+from .memory import note, question, recall
 
 VERSION = re.compile(r"Nsight Systems version (\d+(?:\.\d+)+)(\S*)")
 ANSWER_S = 60
@@ -48,6 +49,18 @@ def parse_version(text: str) -> tuple[tuple[int, ...], str] | None:
 
 
 def find(configured: str | None, environ: Mapping[str, str], *, root: Path = Path("/")) -> Nsys:
+    """As :func:`search`; within a workflow, a complete one is looked for once."""
+    asked = question(configured, environ) if root == Path("/") else None
+    if asked and (known := recall(asked)):
+        return Nsys(Path(known["path"]), tuple(known["version"]), known["version_text"], True, None)
+    found = search(configured, environ, root=root)
+    if asked and found.importer_ok:
+        answer = {"path": str(found.path), "version": list(found.version), "version_text": found.version_text}
+        note(asked, answer)
+    return found
+
+
+def search(configured: str | None, environ: Mapping[str, str], *, root: Path = Path("/")) -> Nsys:
     """The nsys of the configuration, or the first complete one of PATH, the CUDA toolkit and /opt/nvidia.
 
     One without a working importer is only taken where there is no other.  ``root``: where the fixed
