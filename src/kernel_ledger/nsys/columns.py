@@ -24,6 +24,7 @@ KERNELS, CALLS, RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNT
 COPIES = ("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 PROCESS_OF_THREAD = ~0xFFFFFF
 DOMAIN_CREATED = 75
+SPARSE = 1 << 27  # a bound of 1 GB a column, of which the pages that no row fills are never touched
 TOGETHER = 1 << 14
 """Rows that are fetched at once."""
 STYLES = {59: "PushPop", 70: "PushPop", 60: "StartEnd", 71: "StartEnd"}
@@ -50,25 +51,31 @@ class Export:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         names = [n for (n,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        self.tables = {
-            name: {row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')} for name in names
-        }
+        self.tables = {name: present(connection, name) for name in names}
 
     def columns(self, table: str, expressions: Sequence[str], where: str = "") -> list[Column]:
         """Integer expressions over a table, a column each; NULL is NONE."""
         width = len(expressions)
         if table not in self.tables:
             return [column() for _ in expressions]
-        (count,) = self.connection.execute(f"SELECT count(*) FROM {table} {where}").fetchone()
-        wanted = ", ".join(f"ifnull({e}, {NONE})" if e.isidentifier() else e for e in expressions)
+        wanted = ", ".join(self.tables[table].get(e, f"ifnull({e}, {NONE})" if e.isidentifier() else e)
+                           for e in expressions)  # fmt: skip
         rows = self.connection.execute(f"SELECT {wanted} FROM {table} {where}")
-        found = [np.empty(count, dtype=np.int64) for _ in expressions]
-        for at in range(0, count, TOGETHER):
-            size = min(TOGETHER, count - at)
-            block = np.fromiter(chain.from_iterable(islice(rows, size)), dtype=np.int64, count=size * width)
-            for values, part in zip(found, block.reshape(size, width).T, strict=True):
-                values[at : at + size] = part
-        return found
+        found = [np.empty(self.bound(table, where), dtype=np.int64) for _ in expressions]
+        at = 0
+        while len(block := np.fromiter(chain.from_iterable(islice(rows, TOGETHER)), dtype=np.int64)):
+            part = block.reshape(-1, width).T
+            for values, those in zip(found, part, strict=True):
+                values[at : at + part.shape[1]] = those
+            at += part.shape[1]
+        return [values[:at] for values in found]
+
+    def bound(self, table: str, where: str) -> int:
+        """How many rows there are at most: the last rowid, at once; their number, where rowids are sparse."""
+        (last,) = self.connection.execute(f"SELECT max(rowid) FROM {table}").fetchone()
+        if (last or 0) <= SPARSE:
+            return last or 0
+        return self.connection.execute(f"SELECT count(*) FROM {table} {where}").fetchone()[0]
 
     def strings(self, ids: Iterable[int]) -> dict[int, str]:
         """The texts of these ids, "" for one that StringIds lacks."""
@@ -85,6 +92,14 @@ class Export:
         if mangled and "mangledName" in self.tables.get(KERNELS, ()):
             return "coalesce(mangledName, demangledName)"
         return "demangledName"
+
+
+def present(connection: sqlite3.Connection, table: str) -> dict[str, str]:
+    """The columns of a table, each with the SQL that reads it as an integer, NULL as NONE."""
+    return {
+        name: name if required or key else f"ifnull({name}, {NONE})"
+        for _, name, _, required, _, key in connection.execute(f'PRAGMA table_info("{table}")')
+    }
 
 
 @dataclass(frozen=True)
@@ -138,49 +153,43 @@ class Ranges:
 
 
 def ranges(export: Export) -> Ranges:
-    has = export.tables.get(RANGES, set())
-    optional = [c if c in has else str(NONE) for c in ("endGlobalTid", "textId", "domainId")]
-    wanted = ("rowid", "start", "end", "globalTid", "eventType", *optional)
-    kinds = ", ".join(map(str, STYLES))
-    rowid, start, end, thread, style, elsewhere, text_id, domain = export.columns(
-        RANGES, wanted, f"WHERE eventType IN ({kinds})"
+    has = export.tables.get(RANGES, {})
+    optional = [c if c in has else str(NONE) for c in ("textId", "domainId")]
+    where = f"WHERE eventType IN ({', '.join(map(str, STYLES))})"
+    here = f"{where} AND endGlobalTid IS NULL" if "endGlobalTid" in has else where
+    start, end, thread, style, text_id, domain = export.columns(
+        RANGES, ("start", "end", "globalTid", "eventType", *optional), f"{here} ORDER BY rowid"
     )
     if not len(start):
         return Ranges(start, end, thread, style, text_id, [])
-    last = max(int(start.max()), int(end.max()))
-    end = np.where(end == NONE, last, end)
-    names = Names()
-    own, texts = own_texts(export, rowid)
+    (last,) = export.connection.execute(f"SELECT max(max(start), max(end)) FROM {RANGES} {where}").fetchone()
+    end[end == NONE] = int(start.max()) if last is None else last
     registered = export.strings(dense(text_id)[0])
-    prefix = domains(export)
+    own, texts = own_texts(export, here, text_id)
     process = np.where(thread == NONE, NONE, thread & PROCESS_OF_THREAD)
     which, unique = combined([text_id, domain, process, own])
-    index = []
+    names, index, prefix = Names(), [], domains(export)
     for text, in_domain, of, at in zip(*(values.tolist() for values in unique), strict=True):
-        name = registered.get(text) or texts[at]
+        name = texts[at] if at else registered[text]
         before = prefix.get((of, in_domain))
         index.append(names[name if before is None else f"{before}:{name}"])
-    name = column(index)[which]
-    kept = elsewhere == NONE
-    return Ranges(start[kept], end[kept], thread[kept], style[kept], name[kept], names.all())
+    return Ranges(start, end, thread, style, column(index)[which], names.all())
 
 
-def own_texts(export: Export, rowid: Column) -> tuple[Column, list[str]]:
-    """(of each event the index of its own text, the texts); index 0 is that of none."""
+def own_texts(export: Export, where: str, text_id: Column) -> tuple[Column, list[str]]:
+    """(of each event the index of its own text, the texts): of those that refer to no string; 0 for the others."""
     texts = Names()
-    texts[""]
-    found = np.zeros(len(rowid), dtype=np.int64)
-    rows = export.connection.execute(
-        f"SELECT rowid, text FROM {RANGES} WHERE text IS NOT NULL ORDER BY rowid"
-    )
-    at, index = [], []
-    for number, text in rows:
-        at.append(number)
-        index.append(texts[text])
-    place = np.searchsorted(rowid, column(at))
-    inside = np.flatnonzero(place < len(rowid))
-    inside = inside[rowid[place[inside]] == column(at)[inside]]
-    found[place[inside]] = column(index)[inside]
+    texts[NONE]
+    found = np.zeros(len(text_id), dtype=np.int64)
+    ids, number = dense(text_id)
+    known = {i for (i,) in export.connection.execute("SELECT id FROM StringIds")}
+    bare = ~np.array([value in known for value in ids.tolist()])
+    if bare.any():
+        refers = "textId IN (SELECT id FROM StringIds)" if "textId" in export.tables[RANGES] else "0"
+        rows = export.connection.execute(
+            f"SELECT text FROM {RANGES} {where} AND NOT ifnull({refers}, 0) ORDER BY rowid"
+        )
+        found[bare[number]] = [texts[text or ""] for (text,) in rows]
     return found, texts.all()
 
 

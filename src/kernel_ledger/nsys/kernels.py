@@ -93,7 +93,7 @@ def by_range(source: Export, of: Calls, nvtx: Ranges, mangled: bool = False) -> 
     return RangeKernels(
         table=table,
         ranges=distinct(row[inside], nvtx_range[inside], len(table)),
-        instances=distinct(row, kernel, len(table)),
+        instances=table.count if len(kernel) == len(call) else distinct(row, kernel, len(table)),
         range_names=nvtx.names,
         kernel_names=source.strings(table.keys[-1]),
     )
