@@ -122,7 +122,7 @@ def reference(parameters: Parameters, context: Context, inputs: Mapping[str, Any
 
 WORKLOAD = Workload(
     name="ddp_step",
-    parameters={"world_size": 2, "rows": 4096, "dim": 4096, "layers": 8, "bucket_mb": 64},
+    parameters={"world_size": 2, "rows": 4096, "dim": 2048, "layers": 8, "bucket_mb": 32},
     cases={"cuda": [{}], "cpu": [{"rows": 8, "dim": 16, "layers": 3, "bucket_mb": 1}]},
     build=build,
     reference=reference,

@@ -94,6 +94,10 @@ class Study:
             ]
         )
 
+    def ranks(self, workload: str, case: str) -> int:
+        """Processes of a case, each with a GPU of its own."""
+        return self.case(workload, case).get("world_size") or 1
+
     def needs_extension(self, workload: str, case: str) -> bool:
         """Whether any variant of a case calls the kernels that the rule build compiles."""
         return any("extension" in needs for needs in self.case(workload, case)["needs"].values())

@@ -87,6 +87,15 @@ def gpu_model(wildcards):
     return STUDY.case(wildcards.workload, wildcards.case).get("gpu_model") or ""
 
 
+def gpus(wildcards):
+    """One for each rank of a case that is several processes.
+
+    Here never more than the cap, which Snakemake would refuse: the job then runs alone, and the locks do the rest.
+    """
+    wanted = STUDY.ranks(wildcards.workload, wildcards.case) * GPUS
+    return min(wanted, CAP.value) if CAP and workflow.local_exec else wanted
+
+
 def case_folder(wildcards):
     return CASE.format(workload=wildcards.workload, case=wildcards.case)
 

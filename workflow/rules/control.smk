@@ -20,7 +20,7 @@ rule collision_control:
     retries: 0
     threads: 1
     resources:
-        gpu=GPUS,
+        gpu=gpus(PROBED),
         gpu_model=gpu_model(PROBED),
     params:
         library=library_option(PROBED),

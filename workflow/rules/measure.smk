@@ -4,6 +4,9 @@
 # because Snakemake hands the number on as OMP_NUM_THREADS.  No retries: a pass that failed once and went well the
 # second time is not evidence.  Through tee, progress is seen and kept; pipefail, which Snakemake sets, keeps the status.
 #
+# A case that has begun goes before one that has not: with several GPUs each case keeps to one (kernel_ledger.gpu_choice),
+# and so no two of them wait for the same.
+#
 # With measure.repeats, each pass but numerics runs again for the folders repeat-2/, repeat-3/, …  A chain of inputs
 # gives the order of a case's processes (kernel_ledger.repeats); they are `ancient`, since a pass that is measured
 # again makes none of its successors stale.
@@ -24,7 +27,7 @@ rule numerics:
     retries: 0
     threads: 1
     resources:
-        gpu=GPUS,
+        gpu=gpus,
         gpu_model=gpu_model,
     params:
         folder=case_folder,
@@ -49,10 +52,11 @@ rule timing:
         f"{REPEAT}run.json",
     log:
         f"{LOGS}/timing/{{workload}}/{{case}}/{{repeat}}timing.log",
+    priority: 1
     retries: 0
     threads: 1
     resources:
-        gpu=GPUS,
+        gpu=gpus,
         gpu_model=gpu_model,
     params:
         folder=case_folder,
@@ -80,10 +84,11 @@ rule torch_pass:
         f"{REPEAT}torch/{{variant}}/run.json",
     log:
         f"{LOGS}/torch_pass/{{workload}}/{{case}}/{{repeat}}{{variant}}.log",
+    priority: 1
     retries: 0
     threads: 1
     resources:
-        gpu=GPUS,
+        gpu=gpus,
         gpu_model=gpu_model,
     params:
         folder=case_folder,
@@ -109,10 +114,11 @@ rule nsys_pass:
         f"{REPEAT}nsys/run.json",
     log:
         f"{LOGS}/nsys_pass/{{workload}}/{{case}}/{{repeat}}nsys.log",
+    priority: 1
     retries: 0
     threads: 1
     resources:
-        gpu=GPUS,
+        gpu=gpus,
         gpu_model=gpu_model,
     params:
         folder=case_folder,

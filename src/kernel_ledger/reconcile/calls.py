@@ -8,9 +8,9 @@ from dataclasses import replace
 from ..capture import CaseEvidence
 from ..evidence import GpuOp, Statistics, statistics
 from ..plan_file import Limits
-from ..ranks.communication import limits_for
 from .groups import Group
 from .rows import CPU_REASON, Row, blank, say, settle
+from .shared import limits_for
 
 
 def per_call(ops: Iterable[GpuOp]) -> Statistics | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..capture import CaseEvidence
 from ..columns import LEVELS
 from ..plan_file import Plan
-from ..ranks.communication import mark
 from ..traffic import enter_traffic
 from .calls import block_row, chain_row
 from .choices import tell_choices
@@ -15,6 +14,7 @@ from .operators import operator_rows
 from .pool import pool
 from .ranges import range_row
 from .rows import Row
+from .shared import mark
 
 
 def reconcile_case(plan: Plan, case: CaseEvidence) -> list[Row]:

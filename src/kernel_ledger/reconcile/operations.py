@@ -9,9 +9,9 @@ from ..capture import CaseEvidence
 from ..evidence import GpuOp, Statistics, statistics
 from ..names import base_name
 from ..plan_file import Limits
-from ..ranks.communication import limits_for
 from .groups import OUTSIDE, Group, dimensions
 from .rows import CPU_REASON, Row, blank, say, settle
+from .shared import limits_for
 
 
 def expected_count(case: CaseEvidence, group: Group, alone: bool, iterations: int) -> int | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..capture import CaseEvidence
 from ..evidence import statistics
 from ..plan_file import Limits
-from ..ranks.communication import limits_for
 from .groups import OUTSIDE, Group
 from .operations import shapes
 from .rows import Row, blank, say, settle
+from .shared import limits_for
 
 
 def operator_rows(case: CaseEvidence, groups: list[Group], iterations: int, limits: Limits) -> list[Row]:
