@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from .. import process
 from ..errors import LedgerError
 from ..files import read_json, write_json, write_text
+from ..plan_file import CONTROL
+from .jobs import rule_seconds
 
 RUN = "benchmark-run"
 LIMIT_S = 3600
@@ -31,6 +34,7 @@ def measured_seconds(captures: Path) -> float:
     """Seconds of all measured processes of a run, start of the interpreter included, from their records."""
     records = [read_json(path) for path in sorted(captures.rglob("run.json"))]
     records += [read_json(path)["run"] for path in sorted(captures.rglob("numerics.json"))]
+    records += [read_json(path) for path in sorted(captures.glob(CONTROL))]  # a torch pass, under nsys
     return sum(record["seconds"] for record in records if "absent" not in record)
 
 
@@ -48,7 +52,9 @@ def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
     for folder in (Path("reports") / RUN, Path("logs") / RUN, Path("build") / device):
         shutil.rmtree(folder, ignore_errors=True)
     config = ["--config", f"run={RUN}", f"device={device}", *settings]
+    began = time.time()
     wall = timed(config)
+    jobs = rule_seconds(began)
     passes = measured_seconds(Path("reports") / RUN / "captures")
     build = read_json(Path("build") / device / "build.json")["seconds"]
     return [
@@ -56,6 +62,8 @@ def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
         Figure("passes", passes, "all measured processes, each with its interpreter and its imports"),
         Figure("build", build, "compiling the extension from nothing"),
         Figure("added", wall - passes, "run less passes: build, export, reconciliation, locks, Snakemake"),
+        *(Figure(f"rule {rule}", seconds, "its jobs, scripts included") for rule, seconds in jobs.items()),
+        Figure("between jobs", wall - sum(jobs.values()), "Snakemake: its start, its plan, from job to job"),
         Figure("second run", timed(config), "the same command with nothing to do"),
         Figure(
             "dry run", timed(["--dry-run", "--forceall", *config]), "snakemake --dry-run of the whole study"
