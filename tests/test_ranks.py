@@ -14,7 +14,9 @@ from kernel_ledger.evidence import Book, GpuOp, RangeInstance, place
 from kernel_ledger.ranks.intervals import common, length, touches, union
 from kernel_ledger.ranks.measures import arrivals, calls_of
 from kernel_ledger.ranks.naming import ranked
+from kernel_ledger.ranks.split import first_rank
 from kernel_ledger.reconcile import read_table
+from kernel_ledger.timeline.books import nsys_slices
 
 ROOT = Path(__file__).parents[1]
 
@@ -171,3 +173,16 @@ def test_a_collective_that_ends_before_another_rank_began_shows_how_far_clocks_a
 )
 def test_a_file_of_a_rank_is_named_after_it(name, rank, file):
     assert ranked(name, rank) == file
+
+
+def test_pictures_and_the_timeline_show_the_first_rank(tmp_path):
+    captures = rank_captures.written(tmp_path)
+    reconciled(captures)
+    path = captures / "step/two/nsys/report.sqlite"
+    assert len(first_rank(path, {"step/sequential"}).ops) == 20
+    names = [s.name for s in nsys_slices(path, {"step/sequential"}) if s.category == "range"]
+    assert names == ["step/sequential"] * 10
+    subprocess.run([sys.executable, ROOT / "scripts/report.py", "--run", tmp_path], check=True)
+    text = (tmp_path / "summary.md").read_text()
+    assert "**rank 1 keeps the others waiting** (GPU-2)" in text and "(by torch and nsys)" in text
+    assert "2 ranks ran" in text

@@ -17,7 +17,7 @@ from .files import write_text
 from .fusion import achieved, candidates
 from .insight import CaseInsight, write_rows
 from .kernel_code import table as kernel_table
-from .nsys import book as nsys_book
+from .ranks.split import first_rank
 from .trace_events import read_events
 
 STACK_COLUMNS = (
@@ -73,7 +73,7 @@ def operators(run: Path, cases: Sequence[CaseInsight], emitted: bool) -> None:
     for case in cases:
         announced = frozenset(map(case.plan.range_name, case.plan.variants))
         nsys = readable(
-            lambda case=case, names=announced: nsys_book.read(case.folder / "nsys" / "report.sqlite", names)
+            lambda case=case, names=announced: first_rank(case.folder / "nsys" / "report.sqlite", names)
         )
         for variant in case.plan.variants:
             trace = case.folder / "torch" / variant / "trace.json.gz"

@@ -29,5 +29,10 @@ def group_environment(request: Mapping[str, Any], environment: Mapping[str, str]
     """
     if request.get("world_size") is None:
         return {}
-    wanted = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    wanted = {
+        "GLOO_SOCKET_IFNAME": "lo",
+        "NCCL_SOCKET_IFNAME": "lo",
+        "NCCL_NVTX_DISABLE": "1",  # its ranges would stand between ours and its kernels in nsys's tables
+        "OMP_NUM_THREADS": "1",
+    }
     return {name: environment.get(name, value) for name, value in wanted.items()}

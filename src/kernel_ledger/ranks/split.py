@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from ..evidence import Book, GpuOp
+from ..files import read_json
+from ..nsys import book as nsys_book
 from ..nsys.book import RangeRow
 from .naming import pid_of, rank_of_pid
 
@@ -25,16 +28,29 @@ def nsys_of_rank(book: Book, record: Mapping[str, Any], rank: int) -> Book:
 
     What is wrong with the book as a whole stays with every rank.
     """
-    known = rank_of_pid(record)
-
-    def mine(process: int | None) -> bool:
-        return process is not None and known.get(pid_of(process)) == rank
-
+    mine = belongs_to(record, rank)
     return replace(
         book,
         ops=tuple(op for op in book.ops if mine(op.process)),
         ranges=tuple(r for r in book.ranges if mine(r.process)),
     )
+
+
+def belongs_to(record: Mapping[str, Any], rank: int) -> Callable[[int | None], bool]:
+    """Whether a process of nsys's report is this rank's; without a group, every process is."""
+    known = rank_of_pid(record)
+    return lambda process: not known or (process is not None and known.get(pid_of(process)) == rank)
+
+
+def recorded_beside(path: Path) -> dict[str, Any]:
+    """run.json of the nsys pass, from the path of its report.sqlite; empty where there is none."""
+    beside = path.with_name("run.json")
+    return read_json(beside) if beside.is_file() else {}
+
+
+def first_rank(path: Path, announced: Collection[str]) -> Book:
+    """nsys's book of the one process there is, or of rank 0: for pictures of a call.  Raises EvidenceError."""
+    return nsys_of_rank(nsys_book.read(path, announced), recorded_beside(path), 0)
 
 
 def strangers(book: Book, record: Mapping[str, Any]) -> list[int]:

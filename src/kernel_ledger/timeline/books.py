@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import kineto
-from ..nsys import book as nsys_book
 from ..nsys.database import Reader, connect, read_sqlite
+from ..ranks.split import belongs_to, first_rank, recorded_beside
 from .slices import Slice, gpu_slice
 
 HOST = {
@@ -62,17 +62,19 @@ def host_slice(event: kineto.Event, threads: Threads) -> Slice:
 
 
 def nsys_slices(path: Path, announced: Collection[str]) -> list[Slice]:
-    """The export of the nsys pass, all variants.  Raises EvidenceError where it cannot be read."""
-    export = read_sqlite(path)
-    book = nsys_book.read(path, announced)
+    """The export of the nsys pass, all variants; of a group, rank 0.  Raises EvidenceError where it cannot be read."""
+    export, mine = read_sqlite(path), belongs_to(recorded_beside(path), 0)
+    book = first_rank(path, announced)
     with closing(connect(path)) as connection:
         calls, _ = Reader(connection, path).calls()
     threads = Threads()
     host: list[Slice] = []
-    for row in export.ranges or ():
+    for row in (row for row in export.ranges or () if mine(row.thread)):
         domain = (("domain", row.domain),) if row.domain else ()
         host.append(Slice(row.start, row.end, row.name, "range", row.thread, row.start, None, domain))
-    for (_, correlation), call in sorted(calls.items(), key=lambda item: (item[1].start, item[0][1])):
+    for (process, correlation), call in sorted(calls.items(), key=lambda item: (item[1].start, item[0][1])):
+        if not mine(process):
+            continue
         host.append(Slice(call.start, call.end, call.name, "CUDA API", call.thread, call.start, correlation))
     return tied(named(host, threads), map(gpu_slice, book.ops))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .... import kineto
 from ....evidence import Book, GpuOp
 from ....names import base_name
-from ....nsys import book as nsys_book
+from ....ranks.split import first_rank
 from ...numbers import duration
 from ..read import Case
 from .axis import Axis, from_zero
@@ -48,7 +48,7 @@ def timeline_figure(case: Case) -> Figure | None:
         row["nsys_count"] or row["torch_count"] for row in case.level("kernel", "memory")
     ):
         return None
-    nsys = case.attempt("timeline", lambda: nsys_book.read(case.folder / "nsys/report.sqlite", announced))
+    nsys = case.attempt("timeline", lambda: first_rank(case.folder / "nsys/report.sqlite", announced))
     for variant in case.variants:
         name = f"torch/{variant}/trace.json.gz"
         torch = case.attempt("timeline", lambda n=name: kineto.read(case.folder / n, announced))
