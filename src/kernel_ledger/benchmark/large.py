@@ -96,7 +96,7 @@ def measurements(folder: Path, peers: Path | None, nsys: Path | None, torch: boo
     for size in (SMALL, M, LARGE):
         file = generate(folder, "exports", size)
         for what in ("nsys_table", "nsys_by_range"):
-            yield ours(folder, what, size, file, runs=RUNS if size < LARGE else 1)
+            yield ours(folder, what, size, file, runs=RUNS if size < LARGE else 2)
         if nsys and size == M:
             yield nsys_stats(folder, nsys, "cuda_gpu_kern_sum", size, file)
             yield nsys_stats(folder, nsys, "nvtx_kern_sum", size, file, runs=2)

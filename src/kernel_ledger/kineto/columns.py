@@ -16,7 +16,7 @@ from .times import column_of_ns
 
 ANNOTATION = "user_annotation"
 OPERATOR = "cpu_op"
-TOGETHER = 8192
+TOGETHER = 2048  # more would leave the cache before they are looked at again
 """Events that are turned into columns at once."""
 GEOMETRY = tuple[int, int, int]
 
@@ -43,8 +43,8 @@ class Columns:
 
     ``operations``: name, level (index of LEVELS), start, end, correlation, device, stream, grid, block, bytes,
     node.  ``calls``: name, start, thread, correlation.  ``operators`` and ``annotations``: name, start, end,
-    thread, the former with their shapes.  Without ``detail``, of Linked events: no device, stream, geometry,
-    bytes, node and shapes.
+    thread, the former with their shapes.  Without ``detail``, of Linked events: operations have ``lasting``
+    in place of start and end, and there is no device, stream, geometry, bytes, node, shapes and name of a call.
     """
 
     detail: bool = True
@@ -106,7 +106,7 @@ class Columns:
             if args.correlation is None:
                 raise ValueError(f"{event.cat} event {event.name[:60]!r} has no correlation id")
         self.operations.add(
-            **spans(events),
+            **(spans(events) if self.detail else {"lasting": column_of_ns([e.dur for e in events])}),
             name=[names[e.name] for e in events],
             level=[LEVEL[e.cat] for e in events],
             correlation=[a.correlation for a in arguments],
@@ -130,10 +130,11 @@ class Columns:
             names, threads = self.names, self.threads
             self.calls.add(
                 start=column_of_ns([e.ts for e in events]),
-                name=[names[e.name] for e in events],
                 thread=[threads[e.tid] for e in events],
                 correlation=[e.args.correlation for e in events],
             )
+            if self.detail:
+                self.calls.add(name=[names[e.name] for e in events])
 
 
 KINDS = list(OPERATIONS)

@@ -69,5 +69,5 @@ def attributed_kernels(path: Path, chunk_bytes: int = CHUNK_BYTES) -> KernelTabl
     operator = np.append(columns.operators["name"], len(names))[
         owner
     ]  # NOWHERE takes the last, the empty name
-    table = grouped([operation["name"][ours], operator], (operation["end"] - operation["start"])[ours])
+    table = grouped([operation["name"][ours], operator], operation["lasting"][ours])
     return KernelTable(table, ([demangle(n) for n in names], [*names, ""]))
