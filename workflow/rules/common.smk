@@ -41,8 +41,9 @@ os.environ.update(
     {"LEDGER_PYTHON": sys.executable, "LEDGER_SCRIPTS": at("scripts"), SETTINGS: STUDY.settings}
 )
 
-CAP = workflow.global_resources.get("gpu")
-os.environ.update(KERNEL_LEDGER_GPUS=str(CAP.value if CAP else 1))  # how many at once; launchers spread over them
+# How many GPUs at once, None where that is not ours to say (within a cluster's job); launchers spread over them.
+CAP = getattr(workflow.global_resources.get("gpu"), "value", None)
+os.environ.update(KERNEL_LEDGER_GPUS=str(CAP or 1))
 
 DEVICE = STUDY.plan["device"]
 GPUS = 1 if DEVICE == "cuda" else 0
@@ -93,7 +94,7 @@ def gpus(wildcards):
     Here never more than the cap, which Snakemake would refuse: the job then runs alone, and the locks do the rest.
     """
     wanted = STUDY.ranks(wildcards.workload, wildcards.case) * GPUS
-    return min(wanted, CAP.value) if CAP and workflow.local_exec else wanted
+    return min(wanted, CAP) if CAP and workflow.local_exec else wanted
 
 
 def case_folder(wildcards):
