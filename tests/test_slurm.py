@@ -22,11 +22,12 @@ with open("notes.txt", "a") as notes:
     print(json.dumps({"rule": Path(__file__).stem, "case": given.case, "began": began, "ended": time.time(),
         "gpu": os.environ.get("CUDA_VISIBLE_DEVICES"), "job": os.environ.get("SLURM_JOB_ID")}), file=notes)
 """
-NOTING = ("numerics", "timing", "torch_pass", "nsys_pass", "export")
+NOTING = ("numerics", "timing", "torch_pass", "nsys_pass", "build")
 SETTINGS = {
     "run": "s",
     "device": "cuda",
     "measure": "{collision_control: false}",
+    "build": "{architectures: ['9.0']}",
     "workloads": "[{file: tiny.py, variants: [plain], gpu_model: h100, cases: [{rows: 4}, {rows: 8}]}]",
 }
 CASES = [f"reports/s/captures/tiny/rows{rows}_spoilno" for rows in (4, 8)]
@@ -78,7 +79,7 @@ def notes(study):
 
 def spans(study):
     """Case -> from the start of its first pass to the end of its last."""
-    measured = [note for note in notes(study) if note["rule"] != "export"]
+    measured = [note for note in notes(study) if note["rule"] != "build"]
     return {
         case: (
             min(n["began"] for n in measured if n["case"] == case),
@@ -94,7 +95,7 @@ def overlap(first, second):
 
 def test_two_cases_overlap_on_two_gpus_and_each_stays_on_its_own(study, tmp_path):
     with slurm_node.slurm_node(tmp_path / "slurm", gpus=2):
-        complete(study, targets=[f"{CASES[0]}/nsys/export.json", f"{CASES[1]}/run.json"])
+        complete(study, targets=["build/cuda/kernels.so", *(f"{case}/run.json" for case in CASES)])
         assert not slurm_node.queue()
     done = notes(study)
     gpus = {case: {n["gpu"] for n in done if n["case"] == case} for case in spans(study)}
@@ -102,8 +103,8 @@ def test_two_cases_overlap_on_two_gpus_and_each_stays_on_its_own(study, tmp_path
     jobs = {case: {n["job"] for n in done if n["case"] == case} for case in spans(study)}
     assert all(len(own) == 1 for own in jobs.values()), "a case's passes are one job"
     assert overlap(*spans(study).values()), done
-    [export] = [n for n in done if n["rule"] == "export"]
-    assert export["gpu"] is None and export["job"] not in set().union(*jobs.values()), "it holds no GPU"
+    [build] = [n for n in done if n["rule"] == "build"]
+    assert build["gpu"] is None and build["job"] not in set().union(*jobs.values()), "it holds no GPU"
 
 
 def test_on_one_gpu_cases_wait_and_a_cancelled_run_resumes(study, tmp_path):
