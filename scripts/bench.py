@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernel_ledger.benchmark import large, orchestration, records
 from kernel_ledger.benchmark.bars import bars
+from kernel_ledger.benchmark.beside import beside
 from kernel_ledger.entry import run
 from kernel_ledger.machine import gpu_count
 
@@ -18,6 +19,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--device", choices=("cuda", "cpu"), help="time a whole run too; cuda where there is a GPU"
+    )
+    parser.add_argument(
+        "--beside", action="store_true", help="also: does exporting beside a pass disturb it?"
     )
     parser.add_argument("--output", type=Path, default=Path("reports/benchmark"))
     parser.add_argument("settings", nargs="*", help="further --config settings of that run, key=value")
@@ -33,6 +37,7 @@ def main() -> int:
         print(f"{'holds' if bar.holds else 'FALLS'}  {bar.value:8.3g} {bar.sense} {bar.limit:g}   {bar.what}")
     if device := args.device or ("cuda" if gpu_count() else None):
         figures = orchestration.orchestration(device, args.settings)
+        figures += beside(device, args.settings) if args.beside else []
         orchestration.write(args.output, figures, orchestration.machine())
         for figure in figures:
             print(f"{figure.what:12} {figure.seconds:9.2f} s   {figure.meaning}")

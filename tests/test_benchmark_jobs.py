@@ -5,8 +5,9 @@ import json
 import pytest
 from workflow_copy import copy_workflow, snakemake
 
+from kernel_ledger.benchmark.beside import differences
 from kernel_ledger.benchmark.jobs import covered, rule_seconds
-from kernel_ledger.benchmark.orchestration import measured_seconds
+from kernel_ledger.benchmark.orchestration import added, measured_seconds
 
 
 def test_overlapping_spans_count_once():
@@ -38,3 +39,14 @@ def test_the_collision_control_is_a_measured_process(tmp_path):
     (tmp_path / "collision_control.json").write_text('{"seconds": 5.5}')
     (tmp_path / "run.json").write_text('{"seconds": 2.0}')
     assert measured_seconds(tmp_path) == 7.5
+
+
+def test_the_share_of_what_is_added_is_told_with_and_without_the_build():
+    assert "20.0 % of the run, 11.1 % where the build is there" in added(wall=100, passes=80, build=10)
+
+
+def test_rows_of_two_runs_are_compared_where_both_have_a_value():
+    key = {"workload": "w", "case": "c", "variant": "v", "level": "block"}
+    alone = [{**key, "name": "a", "t": 100}, {**key, "name": "b", "t": ""}, {**key, "name": "c", "t": 50}]
+    beside = [{**key, "name": "a", "t": 101}, {**key, "name": "b", "t": 7}, {**key, "name": "d", "t": 50}]
+    assert differences(alone, beside, "t") == [pytest.approx(1.0)]

@@ -20,6 +20,7 @@ from .jobs import rule_seconds
 
 RUN = "benchmark-run"
 LIMIT_S = 3600
+MEASURING = ("numerics", "timing", "torch_pass", "nsys_pass", "collision_control")
 COLUMNS = ("what", "seconds", "meaning")
 
 
@@ -40,7 +41,7 @@ def measured_seconds(captures: Path) -> float:
 
 def timed(arguments: Iterable[str]) -> float:
     """Wall seconds of one snakemake, started afresh.  Raises LedgerError where it fails."""
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+    command = [sys.executable, "-m", "snakemake", *arguments]
     done = process.run(command, environment=os.environ, timeout_s=LIMIT_S, echo=True)
     if done.exit_status != 0:
         raise LedgerError("the run that was to be timed failed", found=done.last_lines(20))
@@ -51,7 +52,7 @@ def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
     """Time a run from nothing, a run that has nothing to do, and a dry run of everything."""
     for folder in (Path("reports") / RUN, Path("logs") / RUN, Path("build") / device):
         shutil.rmtree(folder, ignore_errors=True)
-    config = ["--config", f"run={RUN}", f"device={device}", *settings]
+    config = ["--cores", "1", "--config", f"run={RUN}", f"device={device}", *settings]
     began = time.time()
     wall = timed(config)
     jobs = rule_seconds(began)
@@ -61,7 +62,12 @@ def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
         Figure("run", wall, "snakemake --cores 1, from an empty build folder to the verdict"),
         Figure("passes", passes, "all measured processes, each with its interpreter and its imports"),
         Figure("build", build, "compiling the extension from nothing"),
-        Figure("added", wall - passes, "run less passes: build, export, reconciliation, locks, Snakemake"),
+        Figure("added", wall - passes, added(wall, passes, build)),
+        Figure(
+            "launchers",
+            sum(jobs.get(r, 0) for r in MEASURING) - passes,
+            "locks, looks at the GPU, records, hashes",
+        ),
         *(Figure(f"rule {rule}", seconds, "its jobs, scripts included") for rule, seconds in jobs.items()),
         Figure("between jobs", wall - sum(jobs.values()), "Snakemake: its start, its plan, from job to job"),
         Figure("second run", timed(config), "the same command with nothing to do"),
@@ -69,6 +75,15 @@ def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
             "dry run", timed(["--dry-run", "--forceall", *config]), "snakemake --dry-run of the whole study"
         ),
     ]
+
+
+def added(wall: float, passes: float, build: float) -> str:
+    """What the figure `added` is, and which share of the run."""
+    share, later = 100 * (wall - passes) / wall, 100 * (wall - passes - build) / (wall - build)
+    return (
+        "run less passes: build, export, reconciliation, launchers, Snakemake: "
+        f"{share:.1f} % of the run, {later:.1f} % where the build is there"
+    )
 
 
 def write(folder: Path, figures: Iterable[Figure], machine: Mapping[str, object]) -> None:
