@@ -21,7 +21,7 @@ def main() -> int:
         "--device", choices=("cuda", "cpu"), help="time a whole run too; cuda where there is a GPU"
     )
     parser.add_argument(
-        "--beside", action="store_true", help="also: does exporting beside a pass disturb it?"
+        "--beside", action="store_true", help="on a GPU: does exporting beside a pass disturb it?"
     )
     parser.add_argument("--output", type=Path, default=Path("reports/benchmark"))
     parser.add_argument("settings", nargs="*", help="further --config settings of that run, key=value")
@@ -37,7 +37,7 @@ def main() -> int:
         print(f"{'holds' if bar.holds else 'FALLS'}  {bar.value:8.3g} {bar.sense} {bar.limit:g}   {bar.what}")
     if device := args.device or ("cuda" if gpu_count() else None):
         figures = orchestration.orchestration(device, args.settings)
-        figures += beside(device, args.settings) if args.beside else []
+        figures += beside(device, args.settings) if args.beside and device == "cuda" else []
         orchestration.write(args.output, figures, orchestration.machine())
         for figure in figures:
             print(f"{figure.what:12} {figure.seconds:9.2f} s   {figure.meaning}")

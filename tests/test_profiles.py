@@ -8,12 +8,42 @@ from workflow_copy import ROOT, copy_workflow, snakemake
 
 from kernel_ledger.study import Study, prepare
 
+WAIT = """
+import os, sys, time
+Path(f"{given.case}.here").touch()
+deadline = time.monotonic() + 20
+while len(list(Path().glob("*.here"))) < 2:  # until the other case is measured as well
+    time.sleep(0.05)
+    if time.monotonic() > deadline:
+        sys.exit("the other case does not run beside this one")
+with open("gpus.txt", "a") as note:
+    print(os.environ["KERNEL_LEDGER_GPUS"], file=note)
+"""
+
 
 def test_the_kubernetes_profile_plans_the_whole_study(tmp_path):
     folder = copy_workflow(tmp_path / "study")
     done = snakemake(folder, "--profile", "profiles/kubernetes", "--dry-run", "--config", "device=cuda")
     assert done.returncode == 0, done.stdout
     assert "profiles/kubernetes" in done.stdout and re.search(r"^nsys_pass +2$", done.stdout, re.MULTILINE)
+
+
+def test_with_two_gpus_two_cases_run_side_by_side_and_launchers_know_of_both(tmp_path):
+    folder = copy_workflow(tmp_path / "study")
+    (folder / "tiny.py").write_text((ROOT / "tests" / "data" / "tiny.py").read_text())
+    doctor = folder / "logs" / "s" / "doctor.txt"
+    doctor.parent.mkdir(parents=True)
+    doctor.touch()
+    snakefile = folder / "Snakefile"
+    snakefile.write_text(snakefile.read_text().replace("    refuse_without_machine()\n", ""))
+    script = folder / "scripts" / "numerics.py"
+    script.write_text(script.read_text() + WAIT)
+    targets = [f"reports/s/captures/tiny/rows{rows}_spoilno/numerics.json" for rows in (4, 8)]
+    workloads = "workloads=[{file: tiny.py, variants: [plain], cases: [{rows: 4}, {rows: 8}]}]"
+    settings = ["--config", "device=cuda", "run=s", workloads]
+    done = snakemake(folder, "--cores", "8", "--resources", "gpu=2", *settings, "--", *targets)
+    assert done.returncode == 0, done.stdout
+    assert (folder / "gpus.txt").read_text().split() == ["2", "2"]
 
 
 def test_the_pod_asks_for_as_many_gpus_as_its_snakemake_uses():
