@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 NONE = np.iinfo(np.int64).min
@@ -29,3 +33,15 @@ class Names(dict):
 
     def all(self) -> list:
         return list(self)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No search for cycles: among millions of short-lived events, which have none, it is a fifth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

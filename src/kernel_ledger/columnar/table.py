@@ -122,5 +122,6 @@ def deviation(duration: Column, first: Column, count: Column, total: Column) -> 
     squares = np.zeros(len(first))
     for i, (begin, size) in enumerate(zip(first.tolist(), count.tolist(), strict=True)):
         apart = duration[begin : begin + size] - total[i] / size
-        squares[i] = np.dot(apart, apart)
+        apart *= apart  # not np.dot, which would start threads for it
+        squares[i] = apart.sum()
     return np.sqrt(np.divide(squares, count - 1, out=np.full(len(count), np.nan), where=count > 1))

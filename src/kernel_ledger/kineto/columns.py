@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..columnar import NONE, Column, Names, column, joined
+from ..columnar import NONE, Column, Names, column, joined, uncollected
 from .events import LAUNCHES, OPERATIONS, Args, Event, Linked
 from .stream import CHUNK_BYTES, Stream
 from .times import column_of_ns
@@ -149,9 +149,10 @@ def spans(events: list[Event]) -> dict[str, Column]:
 def read_columns(path: Path, chunk_bytes: int = CHUNK_BYTES, detail: bool = True) -> Columns:
     """Read a trace.  ``chunk_bytes``: as of Stream.  Raises EvidenceError, ValueError for an unusable time."""
     stream, columns = Stream(path, Event if detail else Linked, chunk_bytes), Columns(detail)
-    for events in stream:
-        columns.add(events)
-    columns.settle()
+    with uncollected():
+        for events in stream:
+            columns.add(events)
+        columns.settle()
     columns.said, columns.epoch, columns.rank = stream.said, stream.epoch, stream.rank
     return columns
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..columnar import Names, joined
+from ..columnar import Names, joined, uncollected
 from ..columnar.table import Table, grouped
 from ..errors import EvidenceError
 from ..names import demangle
@@ -46,11 +46,12 @@ def kernels(path: Path, chunk_bytes: int = CHUNK_BYTES) -> KernelTable:
         found.clear()
 
     try:
-        for events in Stream(path, Bare, chunk_bytes):
-            found += [e for e in events if e.cat == "kernel" and e.ph == "X"]
-            if len(found) >= TOGETHER:
-                settle()
-        settle()
+        with uncollected():
+            for events in Stream(path, Bare, chunk_bytes):
+                found += [e for e in events if e.cat == "kernel" and e.ph == "X"]
+                if len(found) >= TOGETHER:
+                    settle()
+            settle()
     except (ValueError, OverflowError) as error:
         raise EvidenceError("an event has no usable time", where=path, found=error, next_step=NEXT) from error
     return KernelTable(grouped([joined(index)], joined(durations)), ([demangle(n) for n in names.all()],))
