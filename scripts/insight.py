@@ -19,7 +19,7 @@ def main() -> None:
     args = parser.parse_args()
     table = read_table(args.run / "results.csv")
     cases = read_cases(read_plan(args.plan), args.captures, table)
-    emitted = bool(read_json(args.plan)["nsys"].get("emit_nvtx"))
+    emitted = bool(read_json(args.plan).get("nsys", {}).get("emit_nvtx"))
     insight_files.fusion(args.run, cases)
     insight_files.roofline(args.run, cases, table)
     insight_files.operators(args.run, cases, emitted)

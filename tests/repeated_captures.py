@@ -12,7 +12,7 @@ from kernel_ledger.plan_file import CONTROL
 NOTICED = {
     "format": 1, "detected": True, "detected_by": ["cupti", "injection"], "reason": None, "exit_status": 4,
     "probe": {"result": 39, "regime": "exclusive", "injection": ["CUDA_INJECTION64_PATH"]}, "files": ["probe.json"],
-    "said": "another profiler is in the process of this clean torch pass", "versions": {"nsys": "2025.3.1"},
+    "said": "another profiler is in the process of this clean torch pass", "versions": {"nsys": "2025.3.1", "driver": "580"},
     "gpu": {"uuid": "GPU-1"},
 }  # fmt: skip
 

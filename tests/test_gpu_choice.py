@@ -32,7 +32,12 @@ def two_gpus(tmp_path, monkeypatch):
 
 def plan_of(*cases, **entry):
     entries = [{"workload": "w", "case": case, "variants": ["a"], **entry} for case in cases]
-    return {"device": "cuda", "passes": ["numerics", "timing", "torch", "nsys"], "repeats": 1, "cases": entries}
+    return {
+        "device": "cuda",
+        "passes": ["numerics", "timing", "torch", "nsys"],
+        "repeats": 1,
+        "cases": entries,
+    }
 
 
 def began(captures, case, uuid, ended=False):

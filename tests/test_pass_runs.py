@@ -52,7 +52,9 @@ def test_timing_keeps_all_samples_in_whole_nanoseconds(captured):
 
 def test_the_record_of_the_case_covers_numerics_and_timing(captured):
     files = load(captured / "run.json")["files"]
-    assert files == {name: sha256(captured / name) for name in ("timing.json", "numerics.json", "dataflow.json")}
+    assert files == {
+        name: sha256(captured / name) for name in ("timing.json", "numerics.json", "dataflow.json")
+    }
 
 
 def test_the_torch_pass_announces_and_records_its_iterations(captured):

@@ -28,6 +28,8 @@ from report_pages import (
     write_page,
 )
 
+from kernel_ledger.fusion.candidates import COLUMNS as CANDIDATE
+
 CASE = "captures/linear_chain/rows65536_dim1024"
 
 
@@ -228,12 +230,21 @@ def test_claims_and_fusion_candidates_are_shown_where_their_files_exist(run, pag
         "",
     ]
     (run / "claims.csv").write_text(f"{','.join(CLAIMS)}\n{','.join(claim)}\n")
-    (run / "fusion.csv").write_text(
-        "workload,case,kernels,saved_ns\nlinear_chain,rows65536_dim1024,a | b,5000\nother,x,c,1\n"
-    )
+    found = dict.fromkeys(CANDIDATE, "") | {
+        "workload": "linear_chain",
+        "case": "rows65536_dim1024",
+        "kind": "candidate",
+        "operators": "a | b",
+        "predicted_block_ratio": "1.17",
+    }
+    elsewhere = found | {"workload": "other", "operators": "not here"}
+    with (run / "fusion.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, CANDIDATE)
+        writer.writeheader()
+        writer.writerows([found, elsewhere])
     text = words(write_page(run))
     assert "the GEMM ranks first ✓ held 1 first rank" in text
-    assert "a | b 5000" in text and "saved_ns" in text and " c 1" not in text
+    assert "a | b" in text and "predicted_block_ratio" in text and "not here" not in text
 
 
 @pytest.mark.parametrize(

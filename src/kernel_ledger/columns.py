@@ -42,7 +42,9 @@ COLUMNS = (
     Column("input_shapes", "string", "shapes that torch.profiler recorded for the operator, as JSON"),
     Column("grid", "string", "blocks of a launch as XxYxZ"),
     Column("block", "string", "threads of a block as XxYxZ"),
-    Column("rank", "integer", "process of a group that torchrun started, from 0; 0 where there is one process"),
+    Column(
+        "rank", "integer", "process of a group that torchrun started, from 0; 0 where there is one process"
+    ),
     Column("device", "string", "where that process ran, as torch names it: cuda:0, cpu"),
     Column("iterations", "integer", "calls of the variant in each recorded pass", LEVELS),
     Column("expected_count", "integer", "launches (range: instances) that the program announced beforehand"),

@@ -197,7 +197,8 @@ class Nsys(Section):
         None, description="nsys itself; null: from PATH, the CUDA toolkit or /opt/nvidia"
     )
     emit_nvtx: bool = Field(
-        False, description="a range for each operator: operators.csv names them by both tools; slower host side"
+        False,
+        description="a range for each operator: operators.csv names them by both tools; slower host side",
     )
     reports: Literal["auto", "tool"] = Field(
         "auto", description="beyond limits.reports_kernels, two slow reports are computed here; tool: never"
@@ -207,7 +208,9 @@ class Nsys(Section):
 class Torch(Section):
     """torch.profiler."""
 
-    with_stack: bool = Field(False, description="record Python stacks, for flame graphs: larger traces, slower host side")
+    with_stack: bool = Field(
+        False, description="record Python stacks, for flame graphs: larger traces, slower host side"
+    )
 
 
 class SizeLimits(Section):
@@ -268,7 +271,9 @@ class Config(Section):
     build: Build = Field(Build(), description="the CUDA extension")
     nsys: Nsys = Field(Nsys(), description="Nsight Systems")
     torch: Torch = Field(Torch(), description="torch.profiler")
-    limits: SizeLimits = Field(SizeLimits(), description="how large a capture may grow; a pass's time: measure.timeout_s")
+    limits: SizeLimits = Field(
+        SizeLimits(), description="how large a capture may grow; a pass's time: measure.timeout_s"
+    )
     compare: Compare = Field(Compare(), description="two runs, row by row: snakemake --cores 1 compare")
     environment: list[EnvironmentName] = Field(
         [], description="more variables for measured processes; an .nsys-rep stores their values"

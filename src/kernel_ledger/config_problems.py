@@ -45,11 +45,8 @@ def sentence(detail: Any, schema: Schema) -> str:
     if kind == "missing":
         return f"{path}: this key is required"
     expected = allowed(at(location, schema))
-    if kind == "value_error":
-        expected = f"{detail['ctx']['error']}; expected {expected}"
-    else:
-        expected = f"expected {expected}"
-    return f"{path}: {expected}; found {shown(detail['input'])}"
+    told = f"{detail['ctx']['error']}; " if kind == "value_error" else ""
+    return f"{path}: {told}expected {expected}; found {shown(detail['input'])}"
 
 
 def dotted(location: Sequence[str | int]) -> str:

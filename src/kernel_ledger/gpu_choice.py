@@ -104,7 +104,9 @@ def began_on(captures: Path, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """UUID of the GPU of a case's first pass, or of each rank's; empty where there is no record of it."""
     try:
         record = read_json(captures / entry["workload"] / entry["case"] / "numerics.json")
-        found = [(told.get("gpu") or {}).get("uuid") for told in record["run"].get("ranks") or [record["run"]]]
+        found = [
+            (told.get("gpu") or {}).get("uuid") for told in record["run"].get("ranks") or [record["run"]]
+        ]
         return tuple(filter(None, found))
     except (EvidenceError, KeyError, TypeError, AttributeError):  # its own check says what is wrong with it
         return ()

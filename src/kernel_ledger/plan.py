@@ -99,7 +99,9 @@ def planned(
         parameters = typed(case, workload.parameters, where, problems)
         if len(problems) == before:
             try:
-                yield entry(path, workload, workload.complete(parameters), variants, without, choice.gpu_model)
+                yield entry(
+                    path, workload, workload.complete(parameters), variants, without, choice.gpu_model
+                )
             except (TypeError, ValueError, ArithmeticError, KeyError) as error:
                 problems.append(f"{where}: its parameters {parameters} do not work: {error!r}")
 

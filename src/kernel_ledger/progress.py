@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
 from typing import BinaryIO
 
 from tqdm import tqdm

@@ -54,7 +54,9 @@ def build_request(
         "tolerance": {name: (entry.get("tolerance") or plan["tolerance"])[name] for name in ("rtol", "atol")},
         "torch": plan["torch"],
         "limits": plan.get("limits") or {},  # the first plans of format 1 have none
-        "world_size": entry.get("world_size"),  # of the processes that torchrun starts; None: one without a group
+        "world_size": entry.get(
+            "world_size"
+        ),  # of the processes that torchrun starts; None: one without a group
         "emit_nvtx": bool(plan["nsys"].get("emit_nvtx")),  # the first plans of format 1 lack it
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..capture import CaseEvidence
 from ..plan_file import Plan
 from ..reconcile.balance import WIDEST_PCT, odd_repeats
+from .clocks import samples
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, shorten
 
 NEXT = "see the row's reason and the check clocks; measure again with the GPU alone and its clocks steady"
@@ -27,7 +28,8 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
             far.append(f"{row['variant']}: {row['name']} {text}")
         far += [f"{row['variant']}: {row['name']} {text}" for text in odd(case, row)]
     chosen = list(case.pooled.choices.values()) if case.pooled else []
-    parts.wrong, parts.gaps = [*shorten(far), *shorten(chosen)], shorten(parts.gaps)
+    causes = unequal_power(case) if far else []
+    parts.wrong, parts.gaps = [*shorten(far), *shorten(chosen), *causes], shorten(parts.gaps)
     if not differences and not parts.gaps:
         parts.gaps.append("there is no matched kernel")
     measured = f"at most {max(differences)} % over {len(differences)} kinds" if differences else None
@@ -38,6 +40,18 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     if case.pooled:
         limit += f", up to {WIDEST_PCT:g} % where {len(case.pooled.repeats)} repeats spread so far"
     return parts.outcome(measured, limit)
+
+
+def unequal_power(case: CaseEvidence) -> list[str]:
+    """Where the GPU met its power cap in some passes alone, whose clocks were then lower than the others'."""
+    reasons = {
+        name: {reason for sample in samples(record) for reason in sample.get("throttle_reasons") or ()}
+        for name, record in case.records.items()
+    }
+    capped = sorted(name for name, seen in reasons.items() if "sw_power_cap" in seen)
+    if not capped or len(capped) == len(reasons):
+        return []
+    return [f"the GPU met its power cap in {', '.join(capped)} alone, so its clocks were lower there"]
 
 
 def odd(case: CaseEvidence, row: dict) -> list[str]:

@@ -69,9 +69,13 @@ def judge_control(parts: Parts, case: CaseEvidence) -> None:
 
 
 def elsewhere(case: CaseEvidence) -> list[str]:
-    """How the control differs from the nsys pass for which it speaks."""
+    """How the control differs from the nsys pass for which it speaks.
+
+    Not by the GPU: whether a collision is noticed depends on nsys, CUPTI and the driver, and one control speaks for
+    the cases that other GPUs of the machine measured.
+    """
     recorded, wrong = case.records.get("nsys"), []
-    for what, key in ("versions", "nsys"), ("gpu", "uuid"):
+    for what, key in ("versions", "nsys"), ("versions", "driver"):
         if recorded is None or recorded.get(what) is None:
             continue
         ours, theirs = ((record.get(what) or {}).get(key) for record in (case.control, recorded))

@@ -35,7 +35,9 @@ def claim_rows(
     found = []
     for planned, claims in cases:
         key = planned["workload"], planned["case"]
-        own = [row for row in rows if (row["workload"], row["case"], row["rank"]) == (*key, 0)]  # of a group: the first
+        own = [
+            row for row in rows if (row["workload"], row["case"], row["rank"]) == (*key, 0)
+        ]  # of a group: the first
         evidence = Case(own, captures / key[0] / key[1])
         for claim in claims:
             outcome = try_claim(claim, evidence)

@@ -21,7 +21,11 @@ def picture(trends: Sequence[Trend], last: int) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">',
         f'<style>{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>',
         text(LEFT, 24, f"{trends[0].title} on {trends[0].machine}: median call of each run, ms", "t"),
-        text(LEFT, 42, "bar: where the median may lie, 95 %; hollow: not verified; red: the first run of a new level"),
+        text(
+            LEFT,
+            42,
+            "bar: where the median may lie, 95 %; hollow: not verified; red: the first run of a new level",
+        ),
     ]
     for number, trend in enumerate(trends):
         parts += panel(trend, TOP + number * (PANEL + GAP), last)

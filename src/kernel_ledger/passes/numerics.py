@@ -57,7 +57,10 @@ def run(request: Mapping[str, Any], warnings: list[dict[str, str]]) -> None:
         "variants": entries,
     }
     write_json(session.output / session.file("numerics.json"), payload)
-    flow, files = dataflow.payload(session), [session.file("numerics.json")]  # by all ranks: calls are collective
+    flow, files = (
+        dataflow.payload(session),
+        [session.file("numerics.json")],
+    )  # by all ranks: calls are collective
     if session.group.first:
         write_json(session.output / "dataflow.json", flow)
         files.append("dataflow.json")

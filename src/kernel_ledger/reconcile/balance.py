@@ -4,33 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import stdev
+from math import pi, sqrt
+from statistics import median, stdev
 
 from ..evidence import Statistics
 from ..plan_file import Limits
 
 STANDARD_ERRORS = 3
 WIDEST_PCT = 5.0
+MAD_TO_STDDEV = 1.4826  # for a normal distribution
+MEDIAN_ERROR = sqrt(pi / 2)  # of a median, beside that of a mean, for a normal distribution
 
 
-def tolerance_pct(median_ns: float, limits: Limits, repeats: Sequence[float] = ()) -> float:
+def tolerance_pct(
+    median_ns: float, limits: Limits, repeats: Sequence[float] = (), scatter: float = 0.0
+) -> float:
     """Greatest difference in percent that still balances, for a median duration in ns.
 
     ``repeats``: the difference of the medians in each repeat, in %.  What two books of the same work differ by is
-    a systematic part, which ``agreement_pct`` and the absolute term of short kernels allow for, and chance, which
-    only repeats show: the mean of k paired differences has the standard error stdev / sqrt(k), and three of them
-    are allowed.  Pairs are taken within a repeat, because a drift from repeat to repeat meets both books.  The
-    spread never allows more than WIDEST_PCT, and it never narrows the tolerance: a few repeats that happen to
-    agree do not disprove the systematic part.
+    a systematic part, which ``agreement_pct`` and the absolute term of short kernels allow for, and chance: the
+    mean of k paired differences has the standard error stdev / sqrt(k), and three of them are allowed.  Pairs are
+    taken within a repeat, because a drift from repeat to repeat meets both books.  Without repeats, chance is known
+    only from how the launches of each book scatter: ``scatter`` is that standard error, in %.  Chance never allows
+    more than WIDEST_PCT, and it never narrows the tolerance: launches or repeats that happen to agree do not
+    disprove the systematic part.
     """
     least = limits.agreement_pct
     if median_ns < limits.short_kernel_ns:
         least = round(limits.agreement_pct + 100 * limits.short_kernel_extra_ns / median_ns, 4)
-    if len(repeats) < 2:
-        return least
-    chance = STANDARD_ERRORS * stdev(repeats) / sqrt(len(repeats))
+    error = stdev(repeats) / sqrt(len(repeats)) if len(repeats) > 1 else scatter
+    chance = STANDARD_ERRORS * error
     return max(least, round(min(chance, WIDEST_PCT), 4))
+
+
+def scatter_pct(torch: Statistics, nsys: Statistics) -> float:
+    """Standard error of the difference of two medians, in % of nsys's, from how the launches of each book scatter.
+
+    From the median absolute deviation, which one slow first call does not move.  Zero where a book has fewer than
+    three launches: what nobody knows is not allowed for.
+    """
+    books = [book.durations for book in (torch, nsys)]
+    if min(map(len, books)) < 3:
+        return 0.0
+    deviations = [MAD_TO_STDDEV * median(abs(d - median(book)) for d in book) for book in books]
+    error = sqrt(sum(s * s / len(book) for s, book in zip(deviations, books, strict=True)))
+    return 100 * MEDIAN_ERROR * error / nsys.median
 
 
 def odd_repeats(repeats: Sequence[float], limit_pct: float) -> list[str]:
@@ -73,8 +91,13 @@ def balance(
     iterations: int,
     limits: Limits,
     repeats: Sequence[float] = (),
+    *,
+    alike: bool = True,
 ) -> Balance:
-    """Weigh the durations of one row from two readable books.  ``repeats``: as for ``tolerance_pct``."""
+    """Weigh the durations of one row from two readable books.  ``repeats``: as for ``tolerance_pct``.
+
+    ``alike``: the durations are of one kind; those of an operator's several kernels differ for other reasons than chance.
+    """
     if torch is None and nsys is None:
         return Balance("disagree", (f"the program announced {expected} launches; neither book has one",))
     if torch is None:
@@ -91,10 +114,12 @@ def balance(
         return Balance("disagree", (*wrong, "a duration of zero or less is no measurement"))
     difference = round(100 * (torch.median - nsys.median) / nsys.median, 4)
     least = tolerance_pct(min(torch.median, nsys.median), limits)
-    limit = tolerance_pct(min(torch.median, nsys.median), limits, repeats)
+    scatter = scatter_pct(torch, nsys) if alike else 0.0
+    limit = tolerance_pct(min(torch.median, nsys.median), limits, repeats, scatter)
     if abs(difference) > limit:
         wrong.append(f"medians differ by {difference} %, more than {limit} %")
     wrong += odd_repeats(repeats, limit)
-    spread = f"the tolerance is {limit} %, not {least} %: {STANDARD_ERRORS} standard errors of {len(repeats)} repeats"
+    of = f"of {len(repeats)} repeats" if len(repeats) > 1 else "of the medians, as the launches scatter"
+    spread = f"the tolerance is {limit} %, not {least} %: {STANDARD_ERRORS} standard errors {of}"
     reasons = [*wrong, *([spread] if limit > least else [])]
     return Balance("disagree" if wrong else "verified", tuple(reasons), difference, limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..capture import CaseEvidence
 from ..evidence import GpuOp, Statistics, statistics
@@ -43,7 +44,8 @@ def nsys_statistics(case: CaseEvidence, group: Group) -> tuple[Statistics | None
         keys = {(op.thread_range, op.symbol) for op in group.nsys}
         row = case.kernel_stats.get(keys.pop()) if len(keys) == 1 else None
         if row is not None and row.count == len(group.nsys):  # of another thread: one row for all variants
-            return row, case.source("nsys/cuda_gpu_kern_sum_by_range.csv")
+            durations = tuple(op.duration for op in group.nsys)
+            return replace(row, durations=durations), case.source("nsys/cuda_gpu_kern_sum_by_range.csv")
     return statistics([op.duration for op in group.nsys]), case.source("nsys/report.sqlite")
 
 

@@ -109,7 +109,15 @@ def settle(
     repeats = (
         case.pooled.differences.get((row["variant"], row["level"], row["name"]), ()) if case.pooled else ()
     )
-    result = balance(torch, nsys, row["expected_count"], row["iterations"] or 0, limits, repeats)
+    result = balance(
+        torch,
+        nsys,
+        row["expected_count"],
+        row["iterations"] or 0,
+        limits,
+        repeats,
+        alike=row["level"] != "operator",
+    )
     row["status"], row["difference_pct"], row["tolerance_pct"] = (
         result.status,
         result.difference_pct,

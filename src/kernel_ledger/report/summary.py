@@ -74,7 +74,9 @@ def references(plan: Plan | None, key: tuple[str, str]) -> set[str]:
 def of_first_rank(rows: Sequence[Mapping[str, object]], key: tuple[str, str]) -> list[str]:
     """A remark under the table of a case that ran as several processes."""
     ranks = {r["rank"] for r in rows if (r["workload"], r["case"]) == key}
-    return ["", f"Of rank 0; {len(ranks)} ranks ran, and are compared under *Ranks*."] if len(ranks) > 1 else []
+    return (
+        ["", f"Of rank 0; {len(ranks)} ranks ran, and are compared under *Ranks*."] if len(ranks) > 1 else []
+    )
 
 
 def squeezed(lines: Sequence[str]) -> Iterator[str]:
