@@ -9,8 +9,8 @@ from kernel_ledger import launch
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def stand_in(partial):
-    return [sys.executable, str(Path(__file__).with_name("kill_child.py")), str(partial / "request.json")]
+def stand_in(request, path):
+    return [sys.executable, str(Path(__file__).with_name("kill_child.py")), str(path)]
 
 
 def run(script, arguments):
