@@ -67,7 +67,7 @@ history: $(VENV)/core.stamp
 	$(BIN)/python scripts/history.py
 
 test: $(VENV)/dev.stamp lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check
