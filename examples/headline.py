@@ -19,6 +19,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 plt.rcParams["text.parse_math"] = False  # a dollar sign in a name is no formula
+if len(sys.argv) != 3:
+    sys.exit(f"usage: {sys.argv[0]} RESULTS.csv OUTPUT.png|svg|pdf")
 table, output = Path(sys.argv[1]), Path(sys.argv[2])
 rows = pd.read_csv(table, dtype={"variant": "string", "name": "string", "reason": "string"})
 
@@ -65,9 +67,11 @@ for y, (ns, fraction) in enumerate(zip(chain.nsys_median_ns, chain.fraction_of_c
 right.set(
     xlabel="ms",
     title="Its memory-bound chain, in both books,\nand its bandwidth against a copy",
-    xlim=(0, None),
+    xlim=(
+        0,
+        1.4 * chain[["nsys_median_ns", "torch_median_ns"]].max(axis=None) * milliseconds,
+    ),  # room for the labels
 )
-right.margins(x=0.25)
 
 # %% Legends below, the source in the figure.
 for axes in (left, right):

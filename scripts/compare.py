@@ -13,7 +13,7 @@ def main() -> int:
     from kernel_ledger.compare.files import write
     from kernel_ledger.compare.judgement import Margins
     from kernel_ledger.compare.run import read_run
-    from kernel_ledger.compare.words import FORCED, headline, verdict_sentence
+    from kernel_ledger.compare.words import headline, verdict_sentence
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -25,7 +25,9 @@ def main() -> int:
         "--threshold-pct", type=float, help="what two runs of the same code may differ by (default: 2)"
     )
     parser.add_argument(
-        "--force", action="store_true", help="compare what may not be compared, and mark the result"
+        "--force",
+        action="store_true",
+        help="compare what may not be compared: marked everywhere, and never 0",
     )
     args = parser.parse_args()
     base, new = Path(args.base), Path(args.new)
@@ -37,9 +39,7 @@ def main() -> int:
         raise refusal(comparison)
     for line in comparison.warnings:
         print(f"warning: {line}", file=sys.stderr)
-    print(
-        *([FORCED] if comparison.forced else []), headline(comparison), verdict_sentence(comparison), sep="\n"
-    )
+    print(headline(comparison), verdict_sentence(comparison), sep="\n")
     print(f"Read {output / 'comparison.md'} or {output / 'comparison.html'}")
     return comparison.exit_status
 

@@ -12,6 +12,7 @@ from kernel_ledger.plan_file import read_plan
 from kernel_ledger.ranks.table import rank_rows, ranks_text
 from kernel_ledger.reconcile import reconcile_case, write_table
 from kernel_ledger.reconcile.withhold import withhold
+from kernel_ledger.replayed import note
 from kernel_ledger.verdict import examine, judge
 
 JUDGED = ("results.csv", "results.parquet", "results.schema.json")
@@ -44,7 +45,7 @@ def main() -> None:
         write_text(args.output / RANKS, ranks_text(ranks))
     judged = [*JUDGED, *([RANKS] if ranks else [])]
     files = {name: sha256(args.output / name) for name in judged}
-    write_json(verdict, judge(plan, examined) | {"files": files})
+    write_json(verdict, judge(plan, examined) | {"files": files} | note(args.output, args.captures))
 
 
 run(main)

@@ -137,7 +137,7 @@ def test_too_few_calls_are_ambiguous_and_say_what_to_raise(tmp_path):
         brief(scenarios[0])
         judge(factory.written(folder, *scenarios), folder)
     output, done = compared(*runs, "--force")
-    assert done.returncode in (0, 2)
+    assert done.returncode == 2
     with (output / "comparison.csv").open(newline="") as stream:
         kernels = [r for r in csv.DictReader(stream) if r["level"] == "kernel"]
     assert {r["verdict"] for r in kernels} == {"ambiguous"}
@@ -179,6 +179,31 @@ def test_runs_under_other_conditions_are_refused_with_the_key_and_both_values(ba
     assert verdicts(output) == {} and key in (output / "comparison.md").read_text()
 
 
+def test_the_reasons_of_a_refusal_begin_on_the_line_that_says_found(base, new):
+    edit_records(new, lambda r: r["gpu"].update(name="NVIDIA A100"))
+    _, done = compared(base, new)
+    found = next(line for line in done.stderr.splitlines() if line.startswith("  found:"))
+    assert "GPU: " in found and "NVIDIA A100" in found
+
+
+def test_a_forced_comparison_of_equal_rows_is_not_judged_and_never_ends_with_zero(base, new):
+    edit_records(new, lambda r: r["versions"].update(driver="999.1"))
+    output, done = compared(base, new, "--force")
+    assert set(verdicts(output).values()) == {"same"}
+    assert done.returncode == 2 and "no regression" not in done.stdout
+    assert done.stdout.startswith("FORCED: runs differ in versions.driver. b against a: not judged\n")
+    assert read_json(output / "comparison.json", format=1)["exit_status"] == 2
+    for kind in ("md", "html"):
+        assert "No row is slower" not in (output / f"comparison.{kind}").read_text()
+
+
+def test_a_forced_comparison_still_ends_with_one_where_a_row_is_slower(base, tmp_path):
+    new = run_folder(tmp_path / "b", launch("fused", 1, ns=94_500))
+    edit_records(new, lambda r: r["versions"].update(driver="999.1"))
+    _, done = compared(base, new, "--force")
+    assert done.returncode == 1 and done.stdout.startswith("FORCED: runs differ in versions.driver.")
+
+
 def test_another_gpu_of_the_same_model_is_a_warning(base, new):
     edit_records(new, lambda r: r["gpu"].update(uuid="GPU-2"))
     _, done = compared(base, new)
@@ -201,8 +226,10 @@ def test_a_run_that_is_not_verified_is_refused_and_a_forced_comparison_is_marked
         and "verdict: verified in the base run, refuted in the new one" in refused.stderr
     )
     output, forced = compared(base, new, "--force")
-    assert "FORCED" in forced.stdout
-    assert all("FORCED" in (output / f"comparison.{kind}").read_text() for kind in ("md", "html"))
+    first = "FORCED: runs differ in verdict."
+    assert forced.stdout.startswith(first)
+    assert (output / "comparison.md").read_text().startswith(f"# {first}")
+    assert f"<h1>{first}" in (output / "comparison.html").read_text()
     assert read_json(output / "comparison.json", format=1)["forced"] is True
 
 

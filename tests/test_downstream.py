@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -130,3 +131,21 @@ def test_the_example_says_where_there_is_nothing_to_draw(tmp_path):
         text=True,
     )
     assert done.returncode == 1 and "no case of this run has a memory-bound chain" in done.stderr
+
+
+@pytest.mark.parametrize("given", [[], ["results.csv"], ["one", "two", "three"]])
+def test_the_example_says_how_it_is_called(given):
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples/headline.py", *given], capture_output=True, text=True
+    )
+    assert done.returncode != 0 and "usage: " in done.stderr and "Traceback" not in done.stderr
+
+
+def test_every_label_of_the_figure_lies_within_its_axes(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["headline.py", str(REFERENCE), str(tmp_path / "a.png")])
+    drawn = runpy.run_path(str(ROOT / "examples/headline.py"))
+    figure, axes = drawn["figure"], drawn["right"]
+    figure.canvas.draw()
+    frame = axes.get_window_extent()
+    boxes = [label.get_window_extent() for label in axes.texts]
+    assert len(boxes) > 3 and all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)

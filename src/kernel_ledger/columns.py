@@ -93,6 +93,9 @@ COLUMNS = (
 )
 NAMES = tuple(c.name for c in COLUMNS)
 BY_NAME = {c.name: c for c in COLUMNS}
+LATER = {"rank": 0, "device": None}
+"""Columns that came after the first tables, and what a table without them means: before there were groups, a case
+was one process, rank 0, and where it ran only its captures say.  An older run stays readable without a replay."""
 KEY = ("workload", "case", "variant", "level", "name", "rank")
 
 

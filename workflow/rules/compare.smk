@@ -14,7 +14,8 @@ rule compare:
     output:
         touch(f"logs/compare/{PAIR[0]}-{PAIR[1]}.ok"),
     log:
-        f"logs/compare/{PAIR[0]}-{PAIR[1]}.log",
+        text=f"logs/compare/{PAIR[0]}-{PAIR[1]}.log",
+        comparison=f"{COMPARISON}/comparison.md",  # Snakemake's error block names logs, not a rule's message
     localrule: True
     params:
         base=lambda wildcards: STUDY.config.compare.base,
@@ -23,7 +24,7 @@ rule compare:
         threshold=STUDY.config.compare.threshold_pct,
         force="--force" if STUDY.config.compare.force else "",
     message:
-        "compare: {params.new} against {params.base} -> {params.folder}/comparison.md (log: {log})"
+        "compare: {params.new} against {params.base} -> {params.folder}/comparison.md (log: {log.text})"
     shell:
         '"$LEDGER_PYTHON" "$LEDGER_SCRIPTS/compare.py" {params.base:q} {params.new:q} --output {params.folder:q}'
-        " --threshold-pct {params.threshold} {params.force} 2>&1 | tee {log:q}"
+        " --threshold-pct {params.threshold} {params.force} 2>&1 | tee {log.text:q}"

@@ -13,7 +13,7 @@ from .conditions import MAY_DIFFER, Difference, differences
 from .judgement import VERDICTS, Judgement, Margins, judge
 from .run import RowKey, Run
 
-EXIT = {"no regression": 0, "regression": 1, "cannot judge": 2, "refused": 2}
+EXIT = {"no regression": 0, "regression": 1, "cannot judge": 2, "not judged": 2, "refused": 2}
 
 
 class Incomparable(LedgerError):
@@ -57,11 +57,13 @@ class Comparison:
 
     @property
     def outcome(self) -> str:
-        """ "no regression", "regression", "cannot judge" or "refused"."""
+        """A key of ``EXIT``.  Of a forced comparison only "regression" or "not judged": no good news from unlike runs."""
         if self.refusals and not self.forced:
             return "refused"
         if any(row.verdict == "slower" for row in self.rows):
             return "regression"
+        if self.forced:
+            return "not judged"
         return "cannot judge" if self.unjudged() else "no regression"
 
     @property
@@ -105,8 +107,8 @@ def refusal(comparison: Comparison) -> Incomparable:
     return Incomparable(
         f"{comparison.new.folder} may not be compared with {comparison.base.folder}",
         expected="the same conditions in both runs, both verified",
-        found="".join(f"\n            {difference}" for difference in comparison.refusals),
-        next_step="measure both under the same conditions, or mark the result with --force (make: FORCE=1)",
+        found="\n            ".join(map(str, comparison.refusals)),
+        next_step="measure both under the same conditions, or see the rows unjudged with --force (make: FORCE=1)",
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from ..report.numbers import MISSING, code, duration, percent, table, text
 from .comparison import ComparedRow, Comparison
-from .words import FORCED, SIGNS, headline, interval, method, verdict_sentence
+from .words import SIGNS, headline, interval, method, verdict_sentence
 
-HEADER = ["variant, level", "name", "base", "new", "change", "interval", "margin", "verdict"]
+HEADER = ["verdict", "variant, level", "name", "base", "new", "change", "interval", "margin"]
+TEXTS = 3  # of them, at the left
 NAME_CHARACTERS = 80
 CHANGED = ("slower", "vanished", "ambiguous", "faster", "appeared")
 
@@ -19,12 +20,11 @@ def markdown(comparison: Comparison) -> str:
 
 def lines(comparison: Comparison) -> Iterator[str]:
     yield from (f"# {text(headline(comparison))}", "", text(verdict_sentence(comparison)), "")
-    if comparison.forced:
-        yield from (f"**{FORCED}**", "")
     if comparison.refusals:
         yield from table(
             ["condition", "base", "new", "where"],
             [[code(d.key), text(str(d.base)), text(str(d.new)), text(d.where)] for d in comparison.refusals],
+            left=4,
         )
         yield ""
     yield from (f"- warning: {text(warning)}" for warning in comparison.warnings)
@@ -48,7 +48,12 @@ def section(comparison: Comparison, title: str, rows: Sequence[ComparedRow]) -> 
     for case in comparison.cases():
         own = [row for row in rows if row.key[:2] == case]
         if own:
-            yield from (text(" · ".join(case)), "", *table(HEADER, [line(row) for row in own]), "")
+            yield from (
+                text(" · ".join(case)),
+                "",
+                *table(HEADER, [line(row) for row in own], left=TEXTS),
+                "",
+            )
             yield from reasons(own)
 
 
@@ -63,6 +68,7 @@ def reasons(rows: Sequence[ComparedRow]) -> Iterator[str]:
 def line(row: ComparedRow) -> list[str]:
     found = row.judgement
     return [
+        SIGNS[row.verdict],
         f"{code(row.key[2])} {row.level}",
         code(short(row.key[4])),
         duration(row.base_ns),
@@ -70,10 +76,9 @@ def line(row: ComparedRow) -> list[str]:
         percent(found.change_pct),
         interval(row),
         MISSING if found.margin_pct is None else f"{found.margin_pct:.2f} %",
-        SIGNS[row.verdict],
     ]
 
 
-def short(name: str) -> str:
+def short(name: str, most: int = NAME_CHARACTERS) -> str:
     """A kernel's name as far as a table bears it; comparison.csv has the whole."""
-    return name if len(name) <= NAME_CHARACTERS else name[: NAME_CHARACTERS - 1] + "…"
+    return name if len(name) <= most else name[: most - 1] + "…"

@@ -14,9 +14,11 @@ from ..errors import EvidenceError
 from ..files import read_json, sha256
 from ..plan_file import Plan, read_plan
 from ..reconcile import read_table
+from ..replayed import captures_of, still_the_same
 from .conditions import conditions
 from .samples import Samples, case_samples
 
+REPLAY = "snakemake --cores 1 --config replay=<folder of the run with captures> run=<another name>"
 RowKey = tuple[str, str, str, str, str, int]
 
 
@@ -41,23 +43,31 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Read a run's folder.  Raises EvidenceError where it is not one, or has no captures of its own."""
+    """Read a run's folder.  Raises EvidenceError where it is not one, or there are no captures of it."""
     verdict = read_json(folder / "verdict.json", format=1)
     table = folder / "results.csv"
     if not table.is_file():
         raise EvidenceError("this run has no table", where=table, next_step="run snakemake for it again")
-    plan_path = folder / "captures" / "plan.json"
+    captures = captures_of(folder, verdict)
+    plan_path = captures / "plan.json"
     if not plan_path.is_file():
+        replayed = "replay_of" in verdict
         raise EvidenceError(
-            "this run has no captures, and a comparison needs the samples in them",
+            f"the captures that this run {'replayed' if replayed else 'was made from'} are not there, "
+            "and a comparison needs the samples in them",
             where=folder,
             expected=plan_path,
-            next_step="if it replays another run, compare that one",
+            next_step=f"bring the replayed run back to {captures.parent}, or replay it from where it is now: {REPLAY}"
+            if replayed
+            else "if it is the replay of a run by an earlier version, make it again, and its verdict will name "
+            f"the captures: {REPLAY}",
         )
     plan = read_plan(plan_path)
-    cases = [read_case(plan, case, folder / "captures") for case in plan.cases]
+    cases = [read_case(plan, case, captures) for case in plan.cases]
     rows = {tuple(r[k] for k in KEY): r for r in read_table(table)}
     changed = [] if unchanged(verdict, table) else ["results.csv is not the table that was judged"]
+    if not still_the_same(verdict, captures):
+        changed.append(f"{captures} is not what was replayed: it was measured anew since")
     return Run(
         folder=folder,
         verdict=verdict["verdict"],

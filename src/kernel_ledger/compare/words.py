@@ -7,17 +7,31 @@ from .intervals import CONFIDENCE
 
 SIGNS = {"slower": "▲ slower", "faster": "▼ faster", "same": "= same", "ambiguous": "? ambiguous",
          "appeared": "+ appeared", "vanished": "− vanished"}  # fmt: skip
-FORCED = "FORCED: these runs may not be compared, for the reasons below. Nothing here says that the code is faster or slower."
 
 
 def headline(comparison: Comparison) -> str:
-    return f"{comparison.new.name} against {comparison.base.name}: {comparison.outcome}"
+    """The first line of everything; of a forced comparison, first of all that it was forced, and against what."""
+    judged = f"{comparison.new.name} against {comparison.base.name}: {comparison.outcome}"
+    return f"FORCED: {unlike(comparison)}. {judged}" if comparison.forced else judged
+
+
+def unlike(comparison: Comparison) -> str:
+    """In which conditions the runs differ, or what else keeps them from being compared."""
+    keys = dict.fromkeys(d.key for d in comparison.refusals if d.base != d.new)
+    told = [f"runs differ in {', '.join(keys)}"] if keys else []
+    told += [f"neither has the {d.key} that it needs" for d in comparison.refusals if d.base == d.new]
+    return "; ".join(told)
 
 
 def verdict_sentence(comparison: Comparison) -> str:
     """What the outcome means, with its numbers."""
     counts = comparison.counts()
     told = ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
+    if comparison.forced:
+        return (
+            "These runs may not be compared, so nothing here says that the code is faster, slower or the same. "
+            f"What the rows would say of runs that are alike: {told or 'nothing'}."
+        )
     if comparison.outcome == "refused":
         return "These runs may not be compared: they were not made under the same conditions."
     if comparison.outcome == "regression":

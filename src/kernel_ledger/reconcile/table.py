@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..columns import BY_NAME, COLUMNS, KEY, NAMES, STATUSES
+from ..columns import BY_NAME, COLUMNS, KEY, LATER, NAMES, STATUSES
 from ..errors import EvidenceError
 from ..files import write_text
 from .rows import Row
@@ -71,12 +71,34 @@ def parse(name: str, text: str) -> object:
 
 
 def read_table(path: Path) -> list[Row]:
-    """Read results.csv by header name.  Raises EvidenceError on missing or unknown columns."""
+    """Read results.csv by header name; an older table lacks the columns in ``LATER``.
+
+    Raises EvidenceError on other missing or unknown columns.
+    """
     with path.open(newline="", encoding="utf-8") as stream:
         reader = csv.DictReader(stream)
-        if set(reader.fieldnames or ()) != set(NAMES):
-            odd = sorted(set(reader.fieldnames or ()) ^ set(NAMES))
-            raise EvidenceError(
-                "this table has other columns", where=path, expected=", ".join(NAMES), found=f"odd: {odd}"
-            )
-        return [{name: parse(name, row[name]) for name in NAMES} for row in reader]
+        there = set(reader.fieldnames or ())
+        if there | set(LATER) != set(NAMES):
+            raise other_columns(path, there)
+        return [
+            {name: parse(name, row[name]) if name in there else LATER[name] for name in NAMES}
+            for row in reader
+        ]
+
+
+def other_columns(path: Path, there: set[str]) -> EvidenceError:
+    """The error of a table of another version, by what it lacks and what it has too many."""
+    missing = [name for name in NAMES if name not in there and name not in LATER]
+    surplus = sorted(there - set(NAMES))
+    told = [
+        f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("surplus", surplus)) if names
+    ]
+    run = path.parent
+    return EvidenceError(
+        "this table has not the columns of this version",
+        where=path,
+        expected="the columns of docs/columns.md",
+        found="; ".join(told),
+        next_step="make it anew from the run's captures: "
+        f"snakemake --cores 1 --config replay={run.as_posix()} run={run.name}-again",
+    )
