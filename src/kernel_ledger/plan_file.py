@@ -91,6 +91,7 @@ class Plan:
     passes: tuple[str, ...] = PASSES
     repeats: int = 1
     collision_control: bool = False
+    excerpt: Mapping[str, Any] | None = None
 
     def of_all_repeats(self) -> Plan:
         """The plan as a table over all repeats sees it: so many iterations of each variant."""
@@ -114,6 +115,7 @@ def read_plan(path: Path) -> Plan:
             passes=passes,
             repeats=value.get("repeats", 1),  # the first plans of format 1 have neither of these
             collision_control=value.get("collision_control", False),
+            excerpt=value.get("excerpt"),
         )
     except (KeyError, TypeError) as error:
         raise EvidenceError("this plan is not complete", where=path, found=f"missing {error}") from error

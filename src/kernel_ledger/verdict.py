@@ -105,6 +105,7 @@ def judge(plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str, Outcome]]]) 
         "verdict": verdict,
         "device": plan.device,
         "gpus": gpus([case for case, _ in cases]),
+        **({"excerpt": dict(plan.excerpt)} if plan.excerpt else {}),
         "checks": checks,
     }
 

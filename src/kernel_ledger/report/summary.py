@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..plan_file import Plan
+from .claims import claim_table
 from .headline import case_lines
 from .numbers import MISSING, code, duration, shortened, table, text
 from .reasons import reason_list
@@ -39,6 +40,8 @@ def summary(
     if verdict["device"] == "cpu":
         lines[2] = lines[2].replace(SENTENCES["verified"], REHEARSED)
         lines += ["**A rehearsal on the CPU: no GPU kernel was measured, and none is verified.**", ""]
+    if told := verdict.get("excerpt"):
+        lines += [f"An excerpt of run {code(told['of'])}: {len(told['left_out'])} other cases are left out.", ""]
     for check in verdict["checks"]:
         if check["status"] in ("fail", "unknown"):
             lines += reason_list(check, [f"{w}/{c}" for w, c in cases])
@@ -110,20 +113,16 @@ def check_line(check: dict) -> list[str]:
 
 def claim_lines(claims: Sequence[Mapping[str, str]]) -> list[str]:
     """A table of claims; cases in which one came out the same way, with the same figures, share a line."""
-    lines: dict[tuple[str, ...], list[str]] = {}
-    for row in claims:
-        key = (row["outcome"], row["claim"], row["sentence"], row["measured"], row["reason"])
-        lines.setdefault(key, []).append(f"{row['workload']}/{row['case']}")
     found = []
-    for (outcome, claim, sentence, measured, reason), cases in lines.items():
-        figures = [code(shortened(part)) for part in measured.split("; ") if part]
-        told = "; ".join([*figures, *([text(shortened(reason))] if reason else [])])
-        where = ", ".join(map(code, cases[:3])) + (f" and {len(cases) - 3} more" if len(cases) > 3 else "")
+    for line in claim_table(claims):
+        figures = [code(shortened(part)) for part in line.figures]
+        told = "; ".join([*figures, *([text(shortened(line.reason))] if line.reason else [])])
+        more = f" and {len(line.cases) - 3} more" if len(line.cases) > 3 else ""
         found.append(
             [
-                OUTCOMES.get(outcome, text(outcome)),
-                f"{text(sentence)} ({code(claim)})",
-                where,
+                OUTCOMES.get(line.outcome, text(line.outcome)),
+                f"{text(line.sentence)} ({code(line.claim)})",
+                ", ".join(map(code, line.cases[:3])) + more,
                 told or MISSING,
             ]
         )
