@@ -109,7 +109,9 @@ def judge_again(run: Path) -> None:
     """Let a run's verdict stand for the table that is there now."""
     path = run / "verdict.json"
     verdict = json.loads(path.read_text())
-    verdict["files"] = {name: sha256(run / name) for name in verdict.get("files", ())}
+    verdict["files"] = {
+        name: sha256(run / name) for name in verdict.get("files", ()) if (run / name).is_file()
+    }
     path.write_text(json.dumps(verdict))
 
 

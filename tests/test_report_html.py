@@ -18,6 +18,7 @@ from capture_factory import tiny, written
 from report_pages import (
     CLAIMS,
     HOSTILE,
+    REFERENCE,
     ROOT,
     copy_reference,
     make_hostile,
@@ -29,6 +30,8 @@ from report_pages import (
 )
 
 from kernel_ledger.fusion.candidates import COLUMNS as CANDIDATE
+from kernel_ledger.report.claims import figure as told
+from kernel_ledger.report.numbers import duration, ratio
 
 CASE = "captures/linear_chain/rows65536_dim1024"
 
@@ -86,7 +89,9 @@ def test_equal_input_gives_equal_bytes(run, page):
 def test_a_replay_shows_the_captures_of_the_recorded_run(run, tmp_path, page):
     again = tmp_path / "again/run"
     again.mkdir(parents=True)
-    for name in ("results.csv", "verdict.json"):
+    for name in sorted(
+        f.name for f in run.iterdir() if f.is_file() and f.suffix in (".csv", ".json", ".parquet")
+    ):
         shutil.copy(run / name, again)
     assert write_page(again, run / "captures") == page
 
@@ -215,21 +220,106 @@ def test_numerics_show_the_first_disagreement(run):
     assert "at [3, 7]: 1.5, expected 1.25" in words(write_page(run))
 
 
-def test_claims_and_fusion_candidates_are_shown_where_their_files_exist(run, page):
-    assert "Claims" not in words(page) and "Fusion candidates" not in words(page)
-    claim = [
-        "linear_chain",
-        "rows65536_dim1024",
-        "first",
-        "the GEMM ranks first",
-        "rank",
-        "1",
-        "held",
-        "not rank",
-        "",
-        "",
-    ]
-    (run / "claims.csv").write_text(f"{','.join(CLAIMS)}\n{','.join(claim)}\n")
+def test_the_machine_is_named_before_the_checks(page):
+    ids = [h.get("id") for h in parsed(page).iter("h2")]
+    assert ids[:3] == ["machine", "checks", "unbalanced"]
+
+
+def headline_tables(page: str) -> list[list[list[str]]]:
+    """The cells of each case's headline table, as the page shows them."""
+    regions = [d for d in parsed(page).iter("div") if d.get("aria-label") == "Headline"]
+    return [[[text_of(c) for c in row if c.tag in ("td", "th")] for row in r.iter("tr")] for r in regions]
+
+
+def test_headline_tables_are_those_of_the_summary(page, run):
+    write_page(run)
+    lines = (run / "summary.md").read_text().splitlines()
+    found = []
+    for start in (i for i, line in enumerate(lines) if line.startswith("| variant | block (")):
+        end = lines.index("", start)
+        told = [[c.strip().strip("`") for c in line.strip("|").split("|")] for line in lines[start:end]]
+        found.append([told[0], *told[2:]])
+    assert headline_tables(page) == found and len(found) == 2
+
+
+def test_yardsticks_have_no_block_ratio_and_a_workload_without_chains_no_column_of_dashes(page):
+    chain, ruler = headline_tables(page)
+    at = chain[0].index("block ratio")
+    assert {row[0]: row[at] for row in chain[1:]} | {"copy": "–", "add": "–"} == {
+        row[0]: row[at] for row in chain[1:]
+    }
+    assert any(title.startswith("GPU time (nsys)") for title in ruler[0])
+    assert all({row[i] for row in ruler[1:]} != {"–"} for i in range(len(ruler[0])))
+
+
+def test_the_two_kinds_of_ratio_are_told_apart(page):
+    (figure, _) = figures(page, "split")
+    assert "headline's block ratio, which is of whole calls by CUDA events" in text_of(figure)
+
+
+def told_rows(name: str) -> list[dict[str, str]]:
+    """A CSV of the recorded run."""
+    with (REFERENCE / name).open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_claim_has_its_outcome_its_reason_and_times_with_units(page):
+    claim = next(row for row in told_rows("claims.csv") if row["claim"] == "wrapper-self-time")
+    nanoseconds = claim["measured"].rpartition(" = ")[2]
+    text = text_of(next(e for e in parsed(page).iter("ul") if e.get("class") == "claims"))
+    assert "✗ refuted In torch.profiler's table, rows that wrap kernels carry no self CUDA time" in text
+    assert f"wrapper_self_ns() = {duration(float(nanoseconds))}" in text and nanoseconds not in page
+    assert all(part in text for part in claim["reason"].split("; "))
+    ratios = next(row["measured"] for row in told_rows("claims.csv") if row["claim"] == "chain-by-bytes")
+    assert all(part in text for part in ratios.split("; "))
+
+
+@pytest.mark.parametrize(
+    "measured, shown",
+    [
+        ("block('eager') = 3450320", "block('eager') = 3.45 ms"),
+        ("chain('a') - chain('b', 'torch') = 900", "chain('a') - chain('b', 'torch') = 900 ns"),
+        ("chain('a') / 2 = 1500", "chain('a') / 2 = 1.5 µs"),
+        ("cell('gpu_span_ns', 'range', 'a') = 2e6", "cell('gpu_span_ns', 'range', 'a') = 2 ms"),
+        ("cell('torch_count', 'range', 'a') = 2e6", "cell('torch_count', 'range', 'a') = 2e6"),
+        ("chain('a') / chain('b') = 1500", "chain('a') / chain('b') = 1500"),
+        ("bytes('a') = 1500", "bytes('a') = 1500"),
+        ("free text", "free text"),
+    ],
+)
+def test_only_a_time_gets_a_unit(measured, shown):
+    assert told(measured) == shown
+
+
+def test_fusion_is_told_as_in_the_summary(page):
+    text = words(page)
+    found = next(row for row in told_rows("fusion.csv") if row["kind"] == "candidate")
+    gpu, call = duration(float(found["gpu_ns"])), ratio(float(found["predicted_block_ratio"]))
+    assert f"eager {found['operators']} 5 11 → 3 {gpu} 3.67× {call} {found['use_count']}" in text
+    assert "Not worth rewriting (library kernels): aten::addmm, aten::mm." in text
+    for row in told_rows("fusion_achieved.csv"):
+        assert f"{row['variant']} 3.67× {ratio(float(row['achieved_chain_ratio']))}" in text
+        assert f"{float(row['residual_pct']):+.1f} %" in text and row["explanation"] in text
+    assert "predicted_block_ratio" not in text and found["bytes_before"] not in text
+
+
+def test_a_case_without_a_fusion_candidate_has_only_the_sentence(page):
+    section = next(e for e in parsed(page).iter("section") if e.get("id") == "case-2")
+    assert text_of(section).endswith("hand a tensor of known size to each other. See fusion.csv.")
+    assert "Not worth rewriting" not in text_of(section)
+
+
+def test_claims_and_fusion_of_this_case_are_shown_only_where_their_files_exist(run):
+    for name in ("claims.csv", "fusion.csv"):
+        (run / name).unlink()
+    page = words(write_page(run))
+    assert "Claims" not in page and "Fusion candidates" not in page
+    cells = dict.fromkeys(CLAIMS, "") | {
+        "sentence": "the GEMM ranks first",
+        "measured": "1",
+        "outcome": "held",
+    }
+    (run / "claims.csv").write_text(f"{','.join(CLAIMS)}\n{','.join(cells.values())}\n")
     found = dict.fromkeys(CANDIDATE, "") | {
         "workload": "linear_chain",
         "case": "rows65536_dim1024",
@@ -243,8 +333,8 @@ def test_claims_and_fusion_candidates_are_shown_where_their_files_exist(run, pag
         writer.writeheader()
         writer.writerows([found, elsewhere])
     text = words(write_page(run))
-    assert "the GEMM ranks first ✓ held 1 first rank" in text
-    assert "a | b" in text and "predicted_block_ratio" in text and "not here" not in text
+    assert "✓ held the GEMM ranks first" in text
+    assert "a | b" in text and "1.17×" in text and "not here" not in text
 
 
 @pytest.mark.parametrize(

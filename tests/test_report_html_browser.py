@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import csv
+import shutil
+import subprocess
 import time
 
 import pytest
 from browser import chromium, needs_browser, requested, resize, scheme, whole_page
-from report_pages import HOSTILE, copy_reference, make_hostile, many_cases, rewrite, write_page
+from report_pages import HOSTILE, REFERENCE, copy_reference, make_hostile, many_cases, rewrite, write_page
 
 pytestmark = needs_browser
 KERNELS = "table.kernels"
@@ -115,6 +118,49 @@ def test_nothing_is_wider_than_the_window_and_text_has_contrast(page, tmp_path, 
     assert poor == []
     whole_page(page, tmp_path / f"{width}-{colours}.png")
     assert (tmp_path / f"{width}-{colours}.png").stat().st_size > 50_000
+
+
+# Boxes of tables whose content is wider than they are, with every part that can be opened open.
+WIDE = """
+document.querySelectorAll("details").forEach(part => { part.open = true; });
+return [...document.querySelectorAll(".wide, .claims, .claims li, figure, dl.machine")]
+  .filter(box => arguments[0] || !box.querySelector(".kernels"))
+  .filter(box => box.scrollWidth > box.clientWidth)
+  .map(box => `${box.getAttribute("aria-label") || box.className}: ${box.scrollWidth} > ${box.clientWidth}`);
+"""
+PAPER = 703  # CSS pixels between the margins of A4
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_no_table_but_the_kernels_is_wider_than_its_box(page, width):
+    resize(page, width, 900)
+    assert len(page.find_elements("css selector", ".wide")) > 8
+    assert page.execute_script(WIDE, False) == []
+
+
+def test_every_table_fits_on_paper(page):
+    resize(page, PAPER, 900)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert page.execute_script(WIDE, True) == []
+        assert page.execute_script("return document.documentElement.scrollWidth") <= PAPER
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here (Debian: poppler-utils)")
+def test_paper_has_the_outcome_and_reason_of_claims_and_what_fusing_would_gain(page, tmp_path):
+    printed = base64.b64decode(page.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    (tmp_path / "report.pdf").write_bytes(printed)
+    done = subprocess.run(
+        ["pdftotext", tmp_path / "report.pdf", "-"], capture_output=True, text=True, check=True
+    )
+    text = " ".join(done.stdout.split())
+    assert "refuted" in text and "predicted" in text and "outside libraries" in text
+    with (REFERENCE / "claims.csv").open(newline="") as stream:
+        reasons = [part for row in csv.DictReader(stream) for part in row["reason"].split("; ") if part]
+    bare = "".join(text.split())
+    assert reasons and all("".join(reason.split()) in bare for reason in reasons)
 
 
 # WCAG: 4.5 between text and the nearest background that is painted behind it.

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from ..numbers import duration, ratio
 from . import headline, kernels, verdict
-from .extra import extra
+from .claims import claims
 from .machine import machine
 from .read import Run, read_run
 from .section import Section, section
@@ -30,7 +30,9 @@ def page(folder: Path, captures: Path) -> str:
     """report.html of a run folder whose evidence lies in ``captures``.  Raises EvidenceError without a table."""
     run = read_run(folder, captures)
     versions = machine(run)
-    sections = [section(folder, number, case) for number, case in enumerate(run.cases, 1)]
+    sections = [
+        section(folder, number, case, run.verdict["device"]) for number, case in enumerate(run.cases, 1)
+    ]
     templates = environment()
     body = templates.get_template("details.html")
     details = [stripped(body.render(section=s, kernel_header=kernels.HEADER)) for s in sections]
@@ -72,12 +74,11 @@ def whole(
         checks=verdict.checks(run),
         sentence=verdict.sentence(run),
         unbalanced=verdict.unbalanced(run, numbers),
-        claims=extra(run.folder, "claims.csv"),
+        claims=claims(run.folder),
         sections=sections,
         bodies=bodies,
         form=form,
         overview=[headline.overview_line(s.case) for s in sections],
-        headline_header=headline.HEADER,
     )
 
 

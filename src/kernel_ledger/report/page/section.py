@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..headline import HeadlineTable
 from . import kernels
-from .extra import ExtraTable, extra
 from .figures.books import books_figure, differences_figure
 from .figures.figure import Figure
 from .figures.samples import samples_figure
 from .figures.split import split_figure
 from .figures.timeline import timeline_figure
 from .figures.traffic import traffic_figure
-from .headline import Headline, headlines
+from .fusion import Fusion, fusion_of
+from .headline import headline
 from .profiler import ProfilerTable, profiler_table
 from .read import Case, Numerics, decode
 
@@ -27,26 +28,26 @@ class Section:
 
     number: int
     case: Case
-    headlines: list[Headline]
+    headline: HeadlineTable | None
     figures: list[Figure]
     kernels: list[dict]
     profiler: list[ProfilerTable]
     numerics: Numerics | None
-    fusion: ExtraTable | None
+    fusion: Fusion | None
 
 
-def section(run: Path, number: int, case: Case) -> Section:
+def section(run: Path, number: int, case: Case, device: str) -> Section:
     """Read one case's captures; what cannot be read ends in ``case.notes``."""
     figures = [figure(case) for figure in FIGURES]
     return Section(
         number=number,
         case=case,
-        headlines=headlines(case),
+        headline=headline(case, device),
         figures=[figure for figure in figures if figure is not None],
         kernels=kernels.kernel_lines(case),
         profiler=list(profiler(case)),
         numerics=case.attempt("numerics", lambda: decode(case.folder / "numerics.json", Numerics)),
-        fusion=extra(run, "fusion.csv", case.workload, case.case),
+        fusion=fusion_of(run, case.workload, case.case),
     )
 
 

@@ -63,7 +63,10 @@ def split_figure(case: Case) -> Figure | None:
 
 
 def note(splits: list[Split], with_chain: bool) -> str:
-    text = "Medians of nsys's book."
+    text = (
+        "Medians of nsys's book: ratios here are of GPU time under a profiler, without gaps, and so differ a little from the "
+        "headline's block ratio, which is of whole calls by CUDA events without one."
+    )
     if with_chain and splits[0].chain and splits[0].library > 0:
         share, first = splits[0].chain / splits[0].busy, splits[0].variant
         text += (
