@@ -265,3 +265,17 @@ def test_no_part_of_the_summary_is_html_and_every_table_has_whole_rows(reference
 
 def test_cut_text_ends_at_a_word():
     assert shortened("one two three", 9) == "one two …" and shortened("one", 9) == "one"
+
+
+@pytest.mark.parametrize("part", ["measured", "reason"])
+def test_a_claim_of_many_words_is_cut_in_the_summary_and_refers_to_its_table(reference, part):
+    rows, verdict = reference
+    claim = dict.fromkeys(
+        ("workload", "case", "claim", "sentence", "measured", "outcome", "reason", "refuted_by", "source"),
+        "x",
+    )
+    claim[part] = "; ".join(f"operator_{i} 1.234 ms" for i in range(60))
+    text = summary(rows, verdict, [claim])
+    cell = next(line for line in text.splitlines() if "operator_0" in line.replace("\\", "")).split(" | ")[-1]
+    assert len(cell) < 300 and "…" in cell
+    assert "`claims.csv` has them in full" in text

@@ -33,7 +33,7 @@ def chart(rows: Sequence[ComparedRow]) -> Iterator[str]:
     for value in ticks(span):
         x = place(value, span)
         yield f'<line class="axis" x1="{x}" x2="{x}" y1="{TOP - 6}" y2="{height - 4}"/>'
-        yield f'<text x="{x}" y="{TOP - 10}" text-anchor="middle">{value:+g} %</text>'
+        yield f'<text x="{x}" y="{TOP - 10}" text-anchor="middle">{f"{value:+g}" if value else 0} %</text>'
     for number, row in enumerate(drawn):
         yield one_row(row, TOP + STEP * number + STEP / 2, span)
     yield "</svg></div>"

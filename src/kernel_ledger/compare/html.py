@@ -22,7 +22,7 @@ th, td { padding: .25rem .5rem; border-bottom: 1px solid var(--line); vertical-a
 th, td { text-align: right; white-space: nowrap }
 td.name { white-space: normal; text-align: left; min-width: 14rem; overflow-wrap: anywhere }
 td.name { font-family: ui-monospace, monospace; font-size: 12px }
-th:nth-child(-n+3), td:nth-child(-n+2), .verdict { text-align: left }
+th:nth-child(-n+3), th:last-child, td:nth-child(-n+2), .verdict { text-align: left }
 tr.slower td.verdict { color: var(--slow); font-weight: 600 } tr.faster td.verdict { color: var(--fast); font-weight: 600 }
 svg rect { fill: var(--line) } svg line { stroke: var(--plain); stroke-width: 2 } svg circle { fill: var(--plain) }
 tr.slower line { stroke: var(--slow) } tr.slower circle { fill: var(--slow) }

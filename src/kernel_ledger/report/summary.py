@@ -20,6 +20,7 @@ SENTENCES = {
 REHEARSED = "Every check that needs no GPU was made, and held."
 MACHINE = ("GPU", "driver", "CUDA", "PyTorch", "Nsight Systems")
 MOST_ROWS = 30
+MOST_CHARACTERS = 200  # of what a claim measured; claims.csv has all of it
 
 
 def summary(
@@ -41,7 +42,10 @@ def summary(
         lines[2] = lines[2].replace(SENTENCES["verified"], REHEARSED)
         lines += ["**A rehearsal on the CPU: no GPU kernel was measured, and none is verified.**", ""]
     if told := verdict.get("excerpt"):
-        lines += [f"An excerpt of run {code(told['of'])}: {len(told['left_out'])} other cases are left out.", ""]
+        lines += [
+            f"An excerpt of run {code(told['of'])}: {len(told['left_out'])} other cases are left out.",
+            "",
+        ]
     for check in verdict["checks"]:
         if check["status"] in ("fail", "unknown"):
             lines += reason_list(check, [f"{w}/{c}" for w, c in cases])
@@ -115,22 +119,28 @@ def claim_lines(claims: Sequence[Mapping[str, str]]) -> list[str]:
     """A table of claims; cases in which one came out the same way, with the same figures, share a line."""
     found = []
     for line in claim_table(claims):
-        figures = [code(shortened(part)) for part in line.figures]
-        told = "; ".join([*figures, *([text(shortened(line.reason))] if line.reason else [])])
         more = f" and {len(line.cases) - 3} more" if len(line.cases) > 3 else ""
         found.append(
             [
                 OUTCOMES.get(line.outcome, text(line.outcome)),
                 f"{text(line.sentence)} ({code(line.claim)})",
                 ", ".join(map(code, line.cases[:3])) + more,
-                told or MISSING,
+                measured_or_why(line.figures, line.reason),
             ]
         )
     return [
         *table(["outcome", "claim", "case", "measured, or why not"], found, left=4),
         "",
-        "Claims are what was expected (`config.yaml`); they decide no verdict.",
+        "Claims are what was expected (`config.yaml`); they decide no verdict. `claims.csv` has them in full.",
     ]
+
+
+def measured_or_why(figures: Sequence[str], reason: str) -> str:
+    """One cell, of about 200 characters at most; figures are cut last."""
+    whole = shortened("; ".join(figures), MOST_CHARACTERS)
+    why = shortened(reason, max(MOST_CHARACTERS - len(whole), MOST_CHARACTERS // 5))
+    parts = [code(part) for part in whole.split("; ") if part]
+    return "; ".join([*parts, *([text(why)] if why else [])]) or MISSING
 
 
 def unbalanced(rows: list[dict]) -> list[str]:
