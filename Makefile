@@ -33,7 +33,7 @@ run: $(VENV)/core.stamp
 	        '  *** This machine has no CUDA GPU, so NOTHING IS MEASURED here. ***' \
 	        '  Instead the recorded run $(REFERENCE) is replayed: its captures, made on a real GPU,' \
 	        '  are reconciled and judged again, and the table is written to reports/replay/.' \
-	        '  To run all passes on the CPU instead: make cpu' \
+	        '  To run all passes on the CPU instead: make cpu   (it needs nsys to end as verified)' \
 	        ''; \
 	    $(MAKE) --no-print-directory replay; \
 	fi

@@ -147,3 +147,15 @@ def repository_plan():
     return json.loads(
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True).stdout
     )
+
+
+@pytest.mark.parametrize("name", ["../../evil", "a b", ".hidden", "-x", 7])
+def test_a_plan_read_back_is_held_to_names_that_can_be_folders(tmp_path, name):
+    from kernel_ledger.errors import EvidenceError
+    from kernel_ledger.study import recorded_plan
+
+    (tmp_path / "captures").mkdir()
+    plan = {"format": 1, "cases": [{"workload": "w", "case": name, "variants": ["v"]}]}
+    (tmp_path / "captures/plan.json").write_text(json.dumps(plan))
+    with pytest.raises(EvidenceError, match="cannot be folders"):
+        recorded_plan(tmp_path)

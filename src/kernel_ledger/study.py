@@ -15,13 +15,14 @@ from typing import Any
 
 from .checkout import at, found
 from .config import Config, load_config
-from .errors import ConfigError, MachineError
+from .errors import ConfigError, EvidenceError, MachineError
 from .files import read_json
 from .nsys.find import find
 from .plan import FORMAT, PASSES, make_plan
 from .plan_file import CONTROL
 from .repeats import Step, folder, predecessor, schedule
 from .sources import imported_sources
+from .workload import NAME
 
 # What the passes of a case are told.  A change of anything else, such as a tolerance, leaves captures valid.
 TOLD = ("device", "seed", "environment", "warmup", "iterations", "timeout_s", "timing", "torch", "nsys")
@@ -194,7 +195,29 @@ def recorded_plan(run: Path) -> dict[str, Any]:
             found=f"runs here: {', '.join(there) or 'none'}",
             next_step="give the folder of a run, such as replay=reports/h200-reference",
         )
-    return read_json(path, format=FORMAT)
+    plan = read_json(path, format=FORMAT)
+    refuse_odd_names(plan, path)
+    return plan
+
+
+def refuse_odd_names(plan: Mapping[str, Any], path: Path) -> None:
+    """Names that become folders are held to the same letters when a plan is read back: it may come from anywhere.
+
+    Raises EvidenceError.
+    """
+    try:
+        names = [n for c in plan["cases"] for n in (c["workload"], c["case"], *c["variants"])]
+    except (KeyError, TypeError) as error:
+        raise EvidenceError("this plan is not complete", where=path, found=f"missing {error}") from error
+    odd = [n for n in names if not isinstance(n, str) or not NAME.fullmatch(n) or n[0] in ".-"]
+    if odd:
+        raise EvidenceError(
+            "this plan holds names that cannot be folders",
+            where=path,
+            expected=f"names of {NAME.pattern}, none beginning with a dot or a dash",
+            found=", ".join(map(repr, odd[:5])),
+            next_step="take the plan as its run wrote it",
+        )
 
 
 def pass_sources(script: str) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .finding import DEVICES, Line, good, missing, warning
 
-INSTALL = "make run installs it, or: pip install -c requirements/constraints.txt -e '.[gpu]'"
+INSTALL = "make run (on a GPU node) or make cpu installs it, or: pip install -c requirements/constraints.txt -e '.[gpu]'"
 OLDEST_PYTHON = (3, 11)
 
 
