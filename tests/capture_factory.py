@@ -249,7 +249,7 @@ def record(s: Scenario, name: str, folder: Path, files: tuple[str, ...] | None =
     }
     gpu = {"name": "NVIDIA H200", "uuid": "GPU-1", "l2_bytes": 60 << 20}
     versions = {"python": "3.12.3", "torch": "2.11.0", "cuda": "13.0", "cudnn": "9", "driver": "580", "nsys": "2025.3.1",
-                "kernel_ledger": "0.1.0"}  # fmt: skip
+                "kernel_ledger": "0.1.0", "triton": "3.6.0", "nvcc": "13.0.88", "cupti": "130001"}  # fmt: skip
     return {
         "format": 1, "pass": name.split("/")[0], "command": ["python"], "exit_status": 0, "seconds": 1.0,
         "workload": s.workload, "case": s.case, "parameters": {"n": 1024}, "variants": variants, "device": s.device,
@@ -258,6 +258,7 @@ def record(s: Scenario, name: str, folder: Path, files: tuple[str, ...] | None =
         "probe": {"result": 39 if name == "nsys" else 0, "regime": "exclusive", "reason": None, "injection": []},
         "announced": {f"{s.workload}/{v}": s.iterations for v in variants},
         "output_sha256": {v: "cd" * 32 for v in variants},
+        "tf32": {"matmul_allow_tf32": False, "cudnn_allow_tf32": False, "float32_matmul_precision": "highest"},
         "expectations": {v: s.expectations[v] for v in variants if v in s.expectations},
         "warnings": [], "files": {n: sha256(folder / n) for n in names},
     }  # fmt: skip
@@ -389,8 +390,9 @@ def write_csvs(folder: Path, s: Scenario) -> None:
     spans: dict[str, list[int]] = {}
     for variant, _, begin, end, launches in s.recorded("nsys", list(s.variants)):
         hosts.setdefault(variant, []).append(end - begin)
-        if launches:
-            spans.setdefault(variant, []).append(launches[-1][4] - launches[0][3])
+        projected = [launch for launch in launches if launch[2] <= end]  # nsys leaves out what the range did not launch
+        if projected:
+            spans.setdefault(variant, []).append(projected[-1][4] - projected[0][3])
         for launch, _, host, start, stop in launches:
             if launch.level == "kernel":
                 inside = variant if host <= end else None

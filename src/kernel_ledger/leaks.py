@@ -12,12 +12,13 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .credentials import WORDS, Needle, is_trivial, looks_like_credential
 from .errors import EvidenceError
-from .nsys.database import all_text
+from .nsys.database import Reader, all_text, connect
 
 VALUE = "the value of a variable that was withheld"
 NAME = "a name that looks like a credential, with a value"
@@ -28,6 +29,9 @@ ASSIGNMENT = re.compile(
     rb'(?:=|"\s{0,2}:\s{0,2}(?="))"?(?P<value>[^\s\x00"\']{1,4096})'
     % {b"words": "|".join((*WORDS, "AUTH")).encode()}
 )
+NAME_COLUMN = re.compile(r"(?:name|key|variable|var)$", re.IGNORECASE)
+VALUE_COLUMN = re.compile(r"(?:value|val|text|content|data|string)$", re.IGNORECASE)
+IDENTIFIER = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 ADVICE = (
     "do not share this capture; if it was shared, revoke the secret; then let nsys record apart from other "
     "processes (util-linux's unshare and user namespaces: `make doctor` says what is missing), or start from a "
@@ -70,6 +74,8 @@ def search(folder: Path, needles: Sequence[Needle] = (), allowed: Iterable[str] 
             for where, block in blocks(path):
                 for variable, what in leaks_in(block, needles, allowed):
                     found.add(Leak(variable, inside.as_posix(), where, what))
+            for variable, where in beside(path, allowed):
+                found.add(Leak(variable, inside.as_posix(), where, NAME))
     placed = {(leak.variable, leak.file) for leak in found if leak.where}
     return sorted(leak for leak in found if leak.where or (leak.variable, leak.file) not in placed)
 
@@ -100,6 +106,40 @@ def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
             columns.setdefault((table, column), []).append(text.encode(errors="surrogateescape"))
         for (table, column), texts in columns.items():
             yield f"{table}.{column}", b"".join(b"\x00" + text for text in texts)
+
+
+def beside(path: Path, allowed: set[str]) -> Iterator[tuple[str, str]]:
+    """(variable, table and column) of values in a database whose name stands in another cell of their row."""
+    if path.suffix != ".sqlite":
+        return
+    try:
+        with closing(connect(path)) as connection:
+            connection.text_factory = lambda text: text.decode(errors="surrogateescape")
+            reader = Reader(connection, path)
+            for table, columns in sorted(reader.columns.items()):
+                named = [c for c in columns if NAME_COLUMN.search(c)]
+                valued = [c for c in columns if VALUE_COLUMN.search(c)]
+                for row in reader.rows(table, only=(*named, *valued)) if named and valued else ():
+                    for name in {text_of(row[c]) for c in named} - allowed:
+                        if IDENTIFIER.fullmatch(name) and looks_like_credential(name):
+                            yield from (
+                                (name, f"{table}.{c}")
+                                for c in valued
+                                if not is_trivial(name, text_of(row[c]))
+                            )
+    except (EvidenceError, sqlite3.Error):
+        return
+
+
+def text_of(cell: object) -> str:
+    """A cell as text; "" for a number or for nothing."""
+    return (
+        cell.decode(errors="surrogateescape")
+        if isinstance(cell, bytes)
+        else cell
+        if isinstance(cell, str)
+        else ""
+    )
 
 
 def readable(path: Path) -> Iterator[tuple[str, str, str]]:

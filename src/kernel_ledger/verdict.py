@@ -14,6 +14,8 @@ from .ranks.faults import between_ranks
 from .reconcile.case import pooled, rows_of
 from .repeats import folder
 
+NOT_MEASURED = "this case was not measured. Next: run snakemake again"
+ADD_CASE = "list a workload that makes it in config.yaml (the ruler among them) and run snakemake again"
 FORMAT = 1  # 1: first
 POOLED = "agreement"
 OF_FILES = ("export", "freshness")  # which hold the ranks of a group together
@@ -27,6 +29,8 @@ def examine(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outco
     With repeats, each is examined as a capture of its own, by its own rows; ``agreement`` weighs them all.  So is
     each rank of a group, but for what the files hold as a whole.
     """
+    if not any(part.records or part.hashes for part in case.repeats):
+        return {name: unmeasured(check(plan, case, rows)) for name, check in CHECKS.items()}
     if case.members:
         return of_group(plan, case, rows)
     if not case.further:
@@ -36,6 +40,13 @@ def examine(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outco
         name: merged([(part, check(plan, part, own)) for part, own in each]) for name, check in CHECKS.items()
     }
     return found | {POOLED: CHECKS[POOLED](plan, pooled(plan, case), rows)}
+
+
+def unmeasured(outcome: Outcome) -> Outcome:
+    """The outcome of a case that left nothing at all: one sentence instead of each file that is missing."""
+    return (
+        outcome if outcome.status == NOT_APPLICABLE else Outcome(UNKNOWN, NOT_MEASURED, limit=outcome.limit)
+    )
 
 
 def of_group(plan: Plan, case: CaseEvidence, rows: list[dict]) -> dict[str, Outcome]:
@@ -126,7 +137,7 @@ def combined(name: str, plan: Plan, cases: Sequence[tuple[CaseEvidence, dict[str
     status = worst([o for _, o in outcomes])
     reasons = [f"{case.plan.label}: {o.reason}" for case, o in outcomes if o.reason and o.status == status]
     if plan.device == "cuda" and status == NOT_APPLICABLE:
-        status, reasons = UNKNOWN, [f"no case of this run makes the check {name}"]
+        status, reasons = UNKNOWN, [f"no case of this run makes the check {name}. Next: {ADD_CASE}"]
     return {
         "id": name,
         "status": status,

@@ -6,7 +6,7 @@ from ..capture import CaseEvidence
 from ..plan_file import Plan
 from ..reconcile.balance import WIDEST_PCT, odd_repeats
 from .clocks import samples
-from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, shorten
+from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, place, shorten
 
 NEXT = "see the row's reason and the check clocks; measure again with the GPU alone and its clocks steady"
 
@@ -20,13 +20,13 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         if row["level"] not in ("kernel", "memory"):
             continue
         if row["difference_pct"] is None:
-            parts.gaps.append(f"{row['variant']}: {row['name']} has no two durations to compare")
+            parts.gaps.append(f"{place(row)}: {row['name']} has no two durations to compare")
             continue
         differences.append(abs(row["difference_pct"]))
         if differences[-1] > row["tolerance_pct"]:
             text = f"differs by {row['difference_pct']} %, more than {row['tolerance_pct']} %"
-            far.append(f"{row['variant']}: {row['name']} {text}")
-        far += [f"{row['variant']}: {row['name']} {text}" for text in odd(case, row)]
+            far.append(f"{place(row)}: {row['name']} {text}")
+        far += [f"{place(row)}: {row['name']} {text}" for text in odd(case, row)]
     chosen = list(case.pooled.choices.values()) if case.pooled else []
     causes = unequal_power(case) if far else []
     parts.wrong, parts.gaps = [*shorten(far), *shorten(chosen), *causes], shorten(parts.gaps)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 from typing import Any
 
 from ..capture import CaseEvidence
-from ..nvml import HARMFUL
+from ..nvml import HARMFUL, REASONS
 from ..plan_file import Plan
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, missing_records
 
 CONTEXT_MIB = 150.0
 NOT_TOLD = "not_told"
+KNOWN = {*REASONS.values(), NOT_TOLD, "gpu_idle"}
+SLOWER = 0.1  # share by which the clock of a pass may lie below the others'
+POWER_CAP = "sw_power_cap"
 NEXT = "wait until the GPU is cool and alone (nvidia-smi), remove this case's captures, run snakemake again"
 
 
@@ -23,13 +27,41 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     for name, record in case.records.items():
         judge(parts, name, record)
         slowest += [s["sm_mhz"] for s in samples(record) if s.get("sm_mhz")]
+    parts.wrong += slower_passes(case)
     measured = f"SM clock {min(slowest)} to {max(slowest)} MHz" if slowest else None
+    capped = sorted(
+        n for n, r in case.records.items() if any(POWER_CAP in s["throttle_reasons"] for s in samples(r))
+    )
+    if capped:
+        measured = "; ".join(filter(None, [measured, f"{POWER_CAP} noted in {', '.join(capped)}"]))
     return parts.outcome(measured, "no throttle reason of: " + ", ".join(sorted(HARMFUL)))
 
 
 def samples(record: dict[str, Any]) -> list[dict[str, Any]]:
     nvml = record.get("nvml") or {}
     return [s for s in [nvml.get("before"), *nvml.get("samples", []), nvml.get("after")] if s]
+
+
+def busy_clock(record: dict[str, Any]) -> float | None:
+    """Median SM clock in MHz while the GPU was busy, None where it was never seen so."""
+    nvml = record.get("nvml") or {}
+    if nvml.get("sampling", {}).get("busy_count") == 0:
+        return None
+    taken = [s for s in nvml.get("samples", ()) if s and s.get("sm_mhz")]
+    clocks = [s["sm_mhz"] for s in taken if s.get("statistic", "median") == "median"]
+    return median(clocks) if clocks else None
+
+
+def slower_passes(case: CaseEvidence) -> Iterator[str]:
+    """Passes at a clearly lower clock than the others, whose durations cannot be compared with theirs."""
+    clocks = {name: clock for name, record in case.records.items() if (clock := busy_clock(record))}
+    for name, clock in clocks.items():
+        others = [other for key, other in clocks.items() if key != name]
+        if others and clock < (1 - SLOWER) * median(others):
+            yield (
+                f"{name}: its median SM clock was {clock:g} MHz, more than {SLOWER:.0%} below the"
+                f" {median(others):g} MHz of the other passes"
+            )
 
 
 def judge(parts: Parts, name: str, record: dict[str, Any]) -> None:
@@ -44,6 +76,11 @@ def judge(parts: Parts, name: str, record: dict[str, Any]) -> None:
     throttled = sorted({reason for s in seen for reason in s["throttle_reasons"] if reason in HARMFUL})
     if throttled:
         parts.wrong.append(f"{name}: the GPU was throttled ({', '.join(throttled)})")
+    unheard = sorted({reason for s in seen for reason in s["throttle_reasons"]} - KNOWN)
+    if unheard:
+        parts.gaps.append(
+            f"{name}: NVML gave a throttle reason that is not known here ({', '.join(unheard)})"
+        )
     others = {(p["pid"], p["name"]) for s in seen for p in s.get("processes") or ()} | strangers(nvml)
     if others:
         listed = ", ".join(f"{label} (pid {pid})" for pid, label in sorted(others, key=str))

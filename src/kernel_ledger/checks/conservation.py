@@ -8,6 +8,7 @@ from ..plan_file import Plan
 from ..reconcile.balance import compare_counts
 from ..reconcile.operations import announced_kernels
 from ..reconcile.rows import missing_books
+from .diagnostics import SQLITE, recorded_ranges, serious_diagnostics
 from .graphs import differing_graphs, graph_faults
 from .outcome import Outcome, Parts, findings, missing_records, shorten
 
@@ -21,6 +22,7 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     for name, book in books(case):
         parts.wrong += [f"{name}: {f.text}" for f in book.findings if f.check == "conservation"]
     parts.wrong += lost_ranges(case)
+    parts.wrong += serious_diagnostics(case)
     parts.wrong += miscounted_graphs(case)
     parts.wrong += [
         text for variant in case.plan.variants for text in miscounted_by_name(case, variant, rows)
@@ -55,6 +57,12 @@ def lost_ranges(case: CaseEvidence) -> list[str]:
     """What to say where nsys has not one range of the domain, although the program announced them."""
     if case.nsys is None or case.nsys.ranges:
         return []
+    others = shorten(recorded_ranges(case.folder / SQLITE))
+    if others:
+        wanted = ", ".join(map(case.plan.range_name, case.plan.variants))
+        return [
+            f"{SQLITE} is of another workload: its ranges are {', '.join(others)}, announced were {wanted}"
+        ]
     return [
         "nsys recorded none of the announced ranges; nvtx 0.2.12 and later lose a domain's ranges under"
         " nsys 2023.4 and older: install nvtx 0.2.11 or a newer nsys"

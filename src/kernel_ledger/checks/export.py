@@ -15,6 +15,7 @@ from ..evidence import GpuOp, Statistics, statistics
 from ..nsys.stats import OURS
 from ..plan_file import Plan
 from .outcome import Outcome, Parts, findings, missing_records, shorten
+from .printed import wrong_figures
 
 KERNEL_REPORTS = ("nvtx_kern_sum.csv", "cuda_gpu_kern_sum.csv", "cuda_gpu_kern_sum_by_range.csv")
 REPORTS = ("nvtx_sum.csv", "nvtx_gpu_proj_sum.csv", *KERNEL_REPORTS)
@@ -95,7 +96,7 @@ def differences(case: CaseEvidence) -> list[str]:
             wrong.append(
                 f"cuda_gpu_kern_sum_by_range.csv says {describe(said)} for {of}, report.sqlite {describe(found)}"
             )
-    return wrong + total_differences(case) + range_differences(case)
+    return wrong + total_differences(case) + range_differences(case) + wrong_figures(case)
 
 
 def printed_key(op: GpuOp, announced: set[str]) -> tuple[str | None, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..capture import CaseEvidence
 from ..plan_file import Plan
 from ..reconcile.rows import missing_books
-from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, shorten
+from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, place, shorten
 
 NEXT = "look the kernels up in both files; where heuristics chose differently, pin them; then measure again"
 
@@ -18,7 +18,7 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         parts.gaps += [f"{variant}: {text}" for text in missing_books(case, variant).values()]
     operations = [r for r in rows if r["level"] in ("kernel", "memory")]
     alone = [
-        f"{r['variant']}: {r['name']} is {r['status']}"
+        f"{place(r)}: {r['name']} is {r['status']}"
         for r in operations
         if r["status"] in ("torch_only", "nsys_only")
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..capture import CaseEvidence
@@ -46,7 +46,15 @@ class Parts:
 
 def findings(case: CaseEvidence, check: str, prefix: str = "") -> list[str]:
     """What reading the capture found for a check, as ``file: text``."""
-    return [f"{f.file}: {f.text}" for f in case.findings if f.check == check and f.file.startswith(prefix)]
+    found = [f for f in case.findings if f.check == check and f.file.startswith(prefix)]
+    return [
+        f.text if f.text.startswith((f"{f.file}: ", f"{f.file}/")) else f"{f.file}: {f.text}" for f in found
+    ]
+
+
+def place(row: Mapping[str, object]) -> str:
+    """The variant of a row for people; kernels outside all ranges have none."""
+    return str(row["variant"] or "(outside)")
 
 
 def shorten(parts: Sequence[str], most: int = 5) -> list[str]:

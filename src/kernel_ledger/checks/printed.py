@@ -1,0 +1,125 @@
+"""What nsys printed of ranges and kernels, beside the same figures of the records in report.sqlite."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ..capture import CaseEvidence
+from ..errors import EvidenceError
+from ..evidence import GpuOp, statistics
+from ..nsys.book import announced_name
+from ..nsys.database import connect
+from ..nsys.tables import COLUMNS, Cell, read_stats_csv
+
+HOST, SPANS, KERNELS = "nvtx_sum.csv", "nvtx_gpu_proj_sum.csv", "cuda_gpu_kern_sum.csv"
+PRINTED_DECIMAL = 0.1  # ns; means and deviations have one decimal
+OF_NAMES = """WITH one AS (SELECT demangledName AS name, "end" - start AS ns FROM CUPTI_ACTIVITY_KIND_KERNEL),
+ means AS (SELECT name, AVG(ns) AS mean FROM one GROUP BY name)
+ SELECT value, COUNT(*), SUM(ns), MIN(ns), MAX(ns), SUM((ns - mean) * (ns - mean))
+ FROM one JOIN means USING (name) JOIN StringIds ON StringIds.id = name GROUP BY value ORDER BY value"""
+Figures = dict[str, float | int | None]
+
+
+def wrong_figures(case: CaseEvidence) -> list[str]:
+    """Where nvtx_sum.csv, nvtx_gpu_proj_sum.csv or cuda_gpu_kern_sum.csv print other figures than the records have."""
+    return [*host_times(case), *gpu_spans(case), *(kernel_spread(case) if case.device == "cuda" else ())]
+
+
+def host_times(case: CaseEvidence) -> Iterator[str]:
+    """Host time of each announced range."""
+    for name, row in rows_of_ranges(case, HOST).items():
+        durations = [r.end - r.start for r in case.nsys.ranges if r.name == name]
+        wanted = figures(durations)
+        yield from compared(HOST, name, row, {**wanted, "Total Time (ns)": sum(durations)})
+
+
+def gpu_spans(case: CaseEvidence) -> Iterator[str]:
+    """From the first GPU operation's start to the last one's end; nsys goes by the range's own thread alone."""
+    for name, row in rows_of_ranges(case, SPANS).items():
+        ops = [op for op in case.nsys.ops if op.range == name]
+        if not ops or any(op.thread_range != name for op in ops):
+            continue
+        instances: dict[tuple, list[GpuOp]] = {}
+        for op in ops:
+            instances.setdefault((op.process, op.iteration), []).append(op)
+        spans = [max(o.end for o in of) - min(o.start for o in of) for of in instances.values()]
+        wanted = {f"Proj {column}": value for column, value in figures(spans).items()}
+        yield from compared(SPANS, name, row, {**wanted, "Total Proj Time (ns)": sum(spans)})
+
+
+def kernel_spread(case: CaseEvidence) -> Iterator[str]:
+    """Each kernel's figures with its standard deviation, under the name that nsys prints."""
+    rows: dict[str, list[dict[str, Cell]]] = {}
+    for row in printed(case.folder / "nsys" / KERNELS):
+        rows.setdefault(row["Name"], []).append(row)
+    for name, wanted in of_names(case.folder / "nsys/report.sqlite").items():
+        found = rows.get(name, [])
+        if len(found) == 1:  # a name that is printed otherwise is left to the sums
+            yield from compared(KERNELS, name, found[0], wanted)
+
+
+def of_names(path: Path) -> dict[str, Figures]:
+    """Kernel name -> its figures; nothing of a database without kernels, which other checks name."""
+    try:
+        with closing(connect(path)) as connection:
+            rows = connection.execute(OF_NAMES).fetchall()
+    except (EvidenceError, sqlite3.Error):
+        return {}
+    return {
+        name: {
+            "Instances": count,
+            "Total Time (ns)": total,
+            "Min (ns)": least,
+            "Max (ns)": most,
+            "StdDev (ns)": math.sqrt(squares / (count - 1)) if count > 1 else None,
+        }
+        for name, count, total, least, most, squares in rows
+    }
+
+
+def rows_of_ranges(case: CaseEvidence, file: str) -> dict[str, dict[str, Cell]]:
+    """Announced range -> its row, where there is one."""
+    announced = set(map(case.plan.range_name, case.plan.variants))
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for row in printed(case.folder / "nsys" / file):
+        name = announced_name(row["Range"], announced)
+        if name:
+            found.setdefault(name, []).append(row)
+    return {name: rows[0] for name, rows in found.items() if len(rows) == 1}
+
+
+def printed(path: Path) -> list[dict[str, Cell]]:
+    """Rows of a CSV; none of one that cannot be read, which reading the capture has named."""
+    try:
+        return read_stats_csv(path, COLUMNS[path.name])
+    except EvidenceError:
+        return []
+
+
+def figures(durations: Sequence[int]) -> Figures:
+    stats = statistics(durations)
+    if stats is None:
+        return {}
+    return {"Med (ns)": stats.median, "Min (ns)": stats.least, "Max (ns)": stats.most}
+
+
+def compared(file: str, name: str, row: dict[str, Cell], wanted: Figures) -> Iterator[str]:
+    """One sentence for a row of which any figure differs."""
+    wrong = [
+        f"{column} {row[column]} (report.sqlite: {round(value, 1)})"
+        for column, value in wanted.items()
+        if value is not None and not same(row[column], value)
+    ]
+    if wrong:
+        yield f"{file} prints for {name[:80]} {', '.join(wrong)}"
+
+
+def same(said: Cell, found: float) -> bool:
+    """Counts and sums are whole numbers and equal; others have one printed decimal."""
+    return said is not None and (
+        said == found if isinstance(found, int) else abs(float(said) - found) <= PRINTED_DECIMAL
+    )
