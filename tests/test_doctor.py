@@ -178,7 +178,7 @@ def test_packages_that_make_run_installs_do_not_keep_it_from_measuring(monkeypat
     assert doctor.conclusion(lines)[1] == 0
     with pytest.raises(MachineError, match="nothing can be measured") as caught:
         doctor.require(lines, "cpu")
-    assert "torch: make cpu installs it" in str(caught.value)
+    assert "torch: make run (on a GPU node) or make cpu installs it" in str(caught.value)
 
 
 def test_the_cuda_of_torch_is_read_and_torch_is_not_imported(tmp_path):
