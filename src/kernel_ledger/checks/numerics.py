@@ -5,6 +5,8 @@ A variant whose atomics forbid equal bytes states how far its outputs may be apa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..capture import CaseEvidence
 from ..plan_file import Plan
 from .outcome import Outcome, Parts, findings
@@ -23,6 +25,7 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         elif text := disagreement(found[variant], found.get(compared[0], found[variant])):
             parts.wrong.append(f"{variant} disagrees with {compared[0]}: {text}")
     parts.wrong += inexact(case)
+    parts.gaps += unstated(case)
     rtol, atol = case.plan.limits(plan.limits)
     if case.numerics and (case.numerics["rtol"], case.numerics["atol"]) != (rtol, atol):
         parts.wrong.append(
@@ -62,6 +65,32 @@ def inexact(case: CaseEvidence) -> list[str]:
         stated["numerics"] = {"tf32": True}
     on = sorted(name for name, state in stated.items() if any(value in TF32 for value in state.values()))
     return [f"TF32 was on in {', '.join(on)}; a workload must not switch it on"] if on else []
+
+
+def unstated(case: CaseEvidence) -> Iterator[str]:
+    """What passes did not state of TF32 and of the outputs of the variants that are compared."""
+    records = {name: record for name, record in case.records.items() if "absent" not in record}
+    numeric = (case.numerics or {}).get("variants", {})
+    if case.device == "cuda":
+        runs = records | ({"numerics": case.numerics.get("run") or {}} if case.numerics else {})
+        if silent := sorted(name for name, record in runs.items() if not record.get("tf32")):
+            yield f"{', '.join(silent)} did not state whether TF32 was on"
+    for variant in case.plan.compared():
+        ran = {name: outputs(record) for name, record in records.items() if variant in record["variants"]}
+        entry = numeric.get(variant, {})
+        if not (
+            entry.get("shape") or entry.get("sha256") or any(found.get(variant) for found in ran.values())
+        ):
+            continue  # it has no output
+        silent = [name for name, found in ran.items() if not found.get(variant)]
+        silent += ["numerics"] if variant in numeric and not entry.get("sha256") else []
+        if silent:
+            yield f"the SHA-256 of {variant}'s output is missing in {', '.join(silent)}"
+
+
+def outputs(record: dict) -> dict:
+    """What stands for each variant's output in a record: its SHA-256, or its norms where it may vary."""
+    return (record.get("output_norms") or {}) | (record.get("output_sha256") or {})
 
 
 def far_norms(case: CaseEvidence, variant: str, rtol: float) -> list[str]:

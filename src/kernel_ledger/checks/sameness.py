@@ -11,6 +11,9 @@ from ..plan_file import Plan
 from .outcome import Outcome, Parts, missing_records
 
 VERSIONS = ("python", "torch", "cuda", "cudnn", "driver", "kernel_ledger")
+TOOLS = ("triton", "nvcc", "cupti")  # not every pass has them
+RANGES = ("torch", "nsys")  # passes that announce each call to a profiler
+STOPPED = 143  # of nsys, which ends its target by SIGTERM
 KEYS = (
     "workload",
     "case",
@@ -30,9 +33,16 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
     records = {name: record for name, record in case.records.items() if "absent" not in record}
     if case.numerics is not None:
         records["numerics"] = case.numerics.get("run", {})
+    for name, record in records.items():
+        parts.wrong += contradicted(name, record, plan, case)
+        if record.get("device") == "cuda" and not (record.get("gpu") or {}).get("name"):
+            parts.gaps.append(f"{name} does not say which GPU it ran on")
     described = {name: describe(record) for name, record in records.items()}
     for key in sorted({key for values in described.values() for key in values}):
         compare(parts, key, {name: values.get(key) for name, values in described.items()})
+    for key in TOOLS:
+        found = {name: (record.get("versions") or {}).get(key) for name, record in records.items()}
+        compare(parts, f"versions.{key}", {name: json.dumps(v) for name, v in found.items() if v is not None})
     for key, value in planned(plan, case).items():
         compare(parts, key, {"plan": value, **{name: values.get(key) for name, values in described.items()}})
     if asked := case.plan.gpu_model:
@@ -50,6 +60,18 @@ def describe(record: dict[str, Any]) -> dict[str, str]:
     values |= {f"versions.{key}": record.get("versions", {}).get(key) for key in VERSIONS}
     values |= {f"gpu.{key}": (record.get("gpu") or {}).get(key) for key in ("name", "uuid")}
     return {key: json.dumps(value, sort_keys=True) for key, value in values.items()}
+
+
+def contradicted(name: str, record: dict[str, Any], plan: Plan, case: CaseEvidence) -> list[str]:
+    """What a record says of its own run that no run by this plan could have."""
+    wrong, status = [], record.get("exit_status")
+    if status != 0 and not (name == "nsys" and status == STOPPED):
+        wrong.append(f"exit_status: {name} ended with {status}, expected 0")
+    variants = [name.split("/", 1)[1]] if "/" in name else case.plan.variants
+    wanted = {case.plan.range_name(v): plan.iterations for v in variants}
+    if name.split("/")[0] in RANGES and (found := record.get("announced")) != wanted:
+        wrong.append(f"announced: {name} says {found}, the plan {wanted}")
+    return wrong
 
 
 def planned(plan: Plan, case: CaseEvidence) -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from statistics import median
+from typing import Any
 
 from ..capture import CaseEvidence
 from ..evidence import Book, GpuOp
@@ -22,11 +24,20 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
         spoiled |= {name.split("/")[1]} if found and name.startswith("torch/") else set()
         spoiled |= set(case.plan.variants) if found and name.startswith("nsys/") else set()
         parts.evidence.append(name)
+    parts.wrong += odd_medians(case.timing)
     if not books:
         parts.gaps.append("neither book can be read")
     operations = sum(len(book.ops) for _, book in books)
     measured = f"{operations} GPU operations in {len(books)} books"
     return replace(parts.outcome(measured, "no impossible record"), spoils=frozenset(spoiled))
+
+
+def odd_medians(timing: dict[str, Any] | None) -> Iterable[str]:
+    """Medians of timing.json that are not those of the samples beside them."""
+    for variant, entry in (timing or {}).get("variants", {}).items():
+        samples = entry.get("samples_ns")
+        if samples and entry.get("median_ns") != (middle := median(samples)):
+            yield f"timing.json: {variant}'s median is {entry.get('median_ns')} ns, that of its samples {middle:g}"
 
 
 def faults(book: Book) -> Iterable[str]:
