@@ -37,9 +37,9 @@ def main() -> int:
     write(comparison, output)
     if comparison.outcome == "refused":
         raise refusal(comparison)
+    print(headline(comparison), verdict_sentence(comparison), sep="\n", flush=True)  # before any warning
     for line in comparison.warnings:
         print(f"warning: {line}", file=sys.stderr)
-    print(headline(comparison), verdict_sentence(comparison), sep="\n")
     print(f"Read {output / 'comparison.md'} or {output / 'comparison.html'}")
     return comparison.exit_status
 

@@ -197,6 +197,21 @@ def test_a_forced_comparison_of_equal_rows_is_not_judged_and_never_ends_with_zer
         assert "No row is slower" not in (output / f"comparison.{kind}").read_text()
 
 
+def test_the_terminal_says_forced_before_it_warns(base, new):
+    edit_records(new, lambda r: (r["versions"].update(driver="999.1"), r["gpu"].update(uuid="GPU-2")))
+    command = [
+        sys.executable,
+        ROOT / "scripts/compare.py",
+        base,
+        new,
+        "--output",
+        new.parent / "c",
+        "--force",
+    ]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.stdout.startswith("FORCED: ") and "warning: " in done.stdout
+
+
 def test_a_forced_comparison_still_ends_with_one_where_a_row_is_slower(base, tmp_path):
     new = run_folder(tmp_path / "b", launch("fused", 1, ns=94_500))
     edit_records(new, lambda r: r["versions"].update(driver="999.1"))
