@@ -206,4 +206,4 @@ def test_a_lock_file_with_odd_text_does_not_confuse(tmp_path):
     os.close(descriptor)
     started = time.monotonic()
     with take(tmp_path):
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 10  # it does not wait for its limit

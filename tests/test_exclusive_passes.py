@@ -80,14 +80,14 @@ def test_the_second_waits_says_for_whom_and_measures_after_the_first(machine, fo
     )
     assert "measuring" not in second.said() and first.process.poll() is None
     measuring(second)
-    assert first.process.wait(timeout=20) == second.process.wait(timeout=20) == 0
+    assert first.process.wait(timeout=60) == second.process.wait(timeout=60) == 0
 
 
 def test_the_waiting_one_gives_up_after_its_limit_with_nothing_left(machine):
     first = machine("one", pause_s=20)
     measuring(first)
     second = machine("two", wait_s=0.5)
-    assert second.process.wait(timeout=20) == 3
+    assert second.process.wait(timeout=60) == 3
     assert "error: the GPU GPU-abc0 is still taken after 0 s" in second.said()
     assert (
         f"pid {first.process.pid} (timing" in second.said() and "no file needs to be deleted" in second.said()
@@ -118,7 +118,7 @@ def test_what_a_killed_launcher_leaves_keeps_the_gpu_until_it_is_dead(machine, t
     assert "that process is gone, a child of it still measures" in second.said()
     assert "measuring" not in second.said()
     os.kill(guard, signal.SIGCONT)
-    assert second.process.wait(timeout=20) == 0
+    assert second.process.wait(timeout=60) == 0
     assert not first.survivors()
     assert_nothing_half_written(first.case)
 
@@ -127,5 +127,5 @@ def test_two_passes_on_two_gpus_do_not_wait(machine):
     first = machine("one", pause_s=20)
     measuring(first)
     second = machine("two", gpu="1")
-    assert second.process.wait(timeout=20) == 0
+    assert second.process.wait(timeout=60) == 0
     assert "waiting" not in second.said() and first.process.poll() is None

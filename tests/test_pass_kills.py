@@ -41,7 +41,7 @@ def kill_while_measuring(root, plan, case, script, number, delay):
     assert wait_until(lambda: measured_processes(plan))
     time.sleep(delay)
     launcher.send_signal(number)
-    status = launcher.wait(timeout=30)
+    status = launcher.wait(timeout=60)
     assert wait_until(lambda: not measured_processes(plan)), "the measured process outlived its launcher"
     return status, folder
 

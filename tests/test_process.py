@@ -138,7 +138,7 @@ def test_the_measured_process_dies_with_its_launcher(tmp_path, number, child):
     launcher = start_launcher(*child, str(tmp_path / "pid"), WATCHING_CHILD)
     measured = started_pid(tmp_path / "pid")
     launcher.send_signal(number)
-    status = launcher.wait(timeout=20)
+    status = launcher.wait(timeout=60)
     assert wait_until(lambda: not is_alive(measured))
     if number in (signal.SIGTERM, signal.SIGHUP):
         assert status == 128 + number
@@ -179,7 +179,7 @@ def test_a_child_dies_with_its_guard(tmp_path):
     assert wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     child, guard = map(int, (tmp_path / "pid").read_text().split())
     os.kill(guard, signal.SIGKILL)
-    assert launcher.wait(timeout=10) == 0 and wait_until(lambda: not is_alive(child))
+    assert launcher.wait(timeout=60) == 0 and wait_until(lambda: not is_alive(child))
 
 
 def test_a_child_does_not_inherit_that_python_ignores_broken_pipes():
