@@ -1,5 +1,6 @@
 """The workflow through the door that a user uses: which jobs, in which order, what a refusal looks like."""
 
+import resource
 import subprocess
 import sys
 
