@@ -390,7 +390,9 @@ def write_csvs(folder: Path, s: Scenario) -> None:
     spans: dict[str, list[int]] = {}
     for variant, _, begin, end, launches in s.recorded("nsys", list(s.variants)):
         hosts.setdefault(variant, []).append(end - begin)
-        projected = [launch for launch in launches if launch[2] <= end]  # nsys leaves out what the range did not launch
+        projected = [
+            launch for launch in launches if launch[2] <= end
+        ]  # nsys leaves out what the range did not launch
         if projected:
             spans.setdefault(variant, []).append(projected[-1][4] - projected[0][3])
         for launch, _, host, start, stop in launches:

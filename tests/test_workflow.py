@@ -26,7 +26,9 @@ def test_a_dry_run_on_cuda_lists_every_pass_and_needs_no_gpu(workflow):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     finished = snakemake(workflow, "--dry-run", **NO_GPU)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime  # whatever else the machine does
+    seconds = (
+        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    )  # whatever else the machine does
     assert finished.returncode == 0, finished.stdout
     jobs = planned_jobs(finished.stdout)
     assert jobs["numerics"] == jobs["timing"] == jobs["nsys_pass"] == jobs["export"] == 2  # the ruler, too

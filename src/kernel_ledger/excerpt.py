@@ -23,9 +23,13 @@ def excerpt(run: Path, labels: Collection[str], output: Path) -> None:
     plan = read_json(run / "captures/plan.json", format=1)
     known = {f"{c['workload']}/{c['case']}": c for c in plan["cases"]}
     if missing := sorted(set(labels) - set(known)):
-        raise ConfigError("no such case in this run", where=run, found=", ".join(missing), expected=", ".join(known))
+        raise ConfigError(
+            "no such case in this run", where=run, found=", ".join(missing), expected=", ".join(known)
+        )
     if output.exists():
-        raise ConfigError("this folder is there already", where=output, next_step="name another, or remove it")
+        raise ConfigError(
+            "this folder is there already", where=output, next_step="name another, or remove it"
+        )
     captures = output / "captures"
     for label in labels:
         shutil.copytree(run / "captures" / label, captures / label)
