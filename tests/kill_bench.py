@@ -62,7 +62,7 @@ class Bench:
         if script == "reconcile":
             return ["--plan", self.captures / "plan.json", "--captures", self.captures, "--output", self.out]
         if script == "report":
-            return ["--run", self.out]
+            return ["--run", self.out, "--captures", self.captures]
         return ["--verdict", self.out / "verdict.json", "--output", self.root / "gate.ok"]
 
     def environment(self):

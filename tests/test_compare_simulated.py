@@ -48,7 +48,7 @@ def added_ns(run, key, witness, slowed):
     """What a slowed kernel adds to a call of this row."""
     if slowed is None or key[:3] != slowed[:3] or (key[3] in ("kernel", "memory") and key[4] != slowed[3]):
         return 0
-    kernel = (*slowed[:3], "kernel", slowed[3])
+    kernel = next(k for k in run.rows if k[:5] == (*slowed[:3], "kernel", slowed[3]))
     if key[3] == "operator" and run.rows[kernel]["operator"] != key[4]:
         return 0
     if key[3] == "chain" and GEMM in slowed[3]:

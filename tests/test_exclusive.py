@@ -191,7 +191,7 @@ def test_a_lock_file_of_another_user_is_shared_or_named(tmp_path, mode, status):
     with take(tmp_path / "locks"):
         pass
     (tmp_path / "locks" / "GPU-1.lock").chmod(mode)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(0o755)
     command = [sys.executable, "-c", OTHER_USER, str(tmp_path / "locks")]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True)

@@ -43,8 +43,8 @@ def test_the_script_writes_every_file_and_leaves_none_of_an_earlier_run(run):
 
 def test_the_summary_shows_the_chain_its_prediction_and_its_result(run):
     text = insight_section(run)
-    assert "| 11.0 → 3.0 | 690.1 µs | 3.67× | 1.17× | unknown |" in text.replace("11 → 3", "11.0 → 3.0")
-    assert "| 3.67× | 3.80× | +3.8 % | 1.17× | 1.18× |" in text
+    assert "| 11.0 → 3.0 | 689.8 µs | 3.67× | 1.17× | known |" in text.replace("11 → 3", "11.0 → 3.0")
+    assert "| 3.67× | 3.79× | +3.5 % | 1.17× | 1.18× |" in text
     assert "Not worth rewriting (library kernels): `aten::addmm`, `aten::mm`." in text
 
 

@@ -13,6 +13,8 @@ from kernel_ledger.passes import timing  # noqa: E402
 
 LIMITS = {"min_samples": 5, "max_samples": 40, "max_seconds": 60, "noise_pct": 1.0}
 
+ALONE = SimpleNamespace(barrier=lambda: None, agreed=lambda ending: ending, first=True)
+
 
 def measure_rounds(draw, names=("a", "b", "c"), **limits):
     orders = []
@@ -21,7 +23,7 @@ def measure_rounds(draw, names=("a", "b", "c"), **limits):
         orders.append(order)
         return {name: draw(name) for name in order}
 
-    session = SimpleNamespace(calls=dict.fromkeys(names))
+    session = SimpleNamespace(calls=dict.fromkeys(names), group=ALONE)
     return *timing.rounds(session, {**LIMITS, **limits}, measure), orders
 
 
