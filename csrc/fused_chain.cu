@@ -28,6 +28,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     fused_chain_scalar(const float* __restrict__ x, const float* __restrict__ residual, float* __restrict__ out,
                        int64_t count, ChainConstants constants) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+#pragma unroll 1  // as in gelu.cu
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
     out[i] = chain(x[i], residual[i], constants);
   }

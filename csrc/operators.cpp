@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 
 #include "chain.h"
+#include "gelu.h"
 
 #ifdef WITH_CUDA
 #include <c10/cuda/CUDAGuard.h>
@@ -83,7 +84,7 @@ Tensor gelu_cpu(const Tensor& x, bool /* vectorized, as above */) {
   const float* from = x.const_data_ptr<float>();
   float* to = out.mutable_data_ptr<float>();
   at::parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = gelu_tanh(from[i]);
+    for (int64_t i = begin; i < end; ++i) to[i] = gelu_logistic(from[i]);
   });
   return out;
 }

@@ -17,7 +17,7 @@ Tensor fused_chain_cpu(const Tensor& x, const Tensor& residual, double gamma, do
 Tensor fused_chain_cuda(const Tensor& x, const Tensor& residual, double gamma, double beta, double low, double high,
                         bool vectorized);
 
-// gelu_tanh(x) of one contiguous float32 tensor.
+// tanh-GELU of one contiguous float32 tensor.
 Tensor gelu_meta(const Tensor& x, bool vectorized);
 Tensor gelu_cpu(const Tensor& x, bool vectorized);
 Tensor gelu_cuda(const Tensor& x, bool vectorized);

@@ -111,3 +111,13 @@ def test_the_ruler_says_that_it_is_for_cuda_only(fused_chain):
 def test_operators_that_write_say_so_in_their_schema(fused_chain):
     assert "Tensor(a!) buffer" in str(torch.ops.kernel_ledger.touch.default._schema)
     assert "Tensor(a!) counter" in str(torch.ops.kernel_ledger.tick.default._schema)
+
+
+def test_gelu_keeps_its_relative_precision_where_it_is_nearly_zero(fused_chain):
+    """1 + tanh(u) would lose all but a few digits for x below -3."""
+    x = torch.linspace(-5.0, 5.0, 10_001)
+    exact = torch.nn.functional.gelu(x.double(), approximate="tanh")
+    output = torch.ops.kernel_ledger.gelu(x).double()
+    small = exact.abs() > 0
+    assert ((output - exact)[small] / exact[small]).abs().max() < 5e-6
+    assert torch.equal(output[~small], exact[~small])
