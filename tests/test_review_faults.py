@@ -11,6 +11,7 @@ from faults.bench import Bench
 from test_reconcile import change, reconciled
 
 from kernel_ledger import leaks
+from kernel_ledger.checks import clocks, freshness, outcome, sameness
 
 
 @pytest.fixture
@@ -157,3 +158,10 @@ def test_the_database_of_another_workload_is_named_before_the_version_of_nvtx(be
     reason = answers(bench)["conservation"]["reason"]
     assert "is of another workload: its ranges are gelu/eager, announced were tiny/eager" in reason
     assert "nvtx 0.2.12" not in reason
+
+
+def test_no_advice_destroys_evidence():
+    """A replay reads captures that nobody can measure again here: they are moved aside, never removed."""
+    advice = [outcome.AGAIN, *(getattr(check, "NEXT", "") for check in (clocks, freshness, sameness))]
+    assert all("remove" not in text for text in advice)
+    assert all(outcome.AGAIN in text for text in advice)

@@ -9,14 +9,14 @@ from typing import Any
 from ..capture import CaseEvidence
 from ..nvml import HARMFUL, REASONS
 from ..plan_file import Plan
-from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts, missing_records
+from .outcome import AGAIN, CPU, NOT_APPLICABLE, Outcome, Parts, missing_records
 
 CONTEXT_MIB = 150.0
 NOT_TOLD = "not_told"
 KNOWN = {*REASONS.values(), NOT_TOLD, "gpu_idle"}
 SLOWER = 0.1  # share by which the clock of a pass may lie below the others'
 POWER_CAP = "sw_power_cap"
-NEXT = "wait until the GPU is cool and alone (nvidia-smi), remove this case's captures, run snakemake again"
+NEXT = f"wait until the GPU is cool and alone (nvidia-smi), then {AGAIN}"
 
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:

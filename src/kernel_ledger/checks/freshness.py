@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from ..capture import CaseEvidence
 from ..plan_file import Plan
-from .outcome import Outcome, Parts, findings, missing_records
+from .outcome import AGAIN, Outcome, Parts, findings, missing_records
 
 LEFT = {  # of each pass, what cannot be done without
     "timing": ("numerics.json", "timing.json"),
     "torch": ("trace.json.gz", "key_averages.txt", "key_averages.csv"),
     "nsys": ("report.nsys-rep",),
 }
-NEXT = "restore the file as its pass wrote it, or remove the case's folder under captures/ and run snakemake again"
+NEXT = f"restore the file as its pass wrote it, or {AGAIN}"
 
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:

@@ -9,7 +9,10 @@ from ..capture import CaseEvidence
 
 FAIL, UNKNOWN, PASS, NOT_APPLICABLE = "fail", "unknown", "pass", "not_applicable"
 CPU = "device=cpu: nothing ran on a GPU"
-AGAIN = "remove this case's folder under captures/ and run snakemake again"
+AGAIN = (  # "aside": what is refuted is still evidence
+    "measure this case anew: move its folder under captures/ aside and run snakemake again "
+    "(a run that is replayed: fetch it once more)"
+)
 
 
 @dataclass(frozen=True)

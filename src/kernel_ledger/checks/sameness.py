@@ -8,7 +8,7 @@ from typing import Any
 from ..capture import CaseEvidence
 from ..gpu_choice import is_model
 from ..plan_file import Plan
-from .outcome import Outcome, Parts, missing_records
+from .outcome import AGAIN, Outcome, Parts, missing_records
 
 VERSIONS = ("python", "torch", "cuda", "cudnn", "driver", "kernel_ledger")
 TOOLS = ("triton", "nvcc", "cupti")  # not every pass has them
@@ -25,7 +25,7 @@ KEYS = (
     "workload_sha256",
     "library_sha256",
 )
-NEXT = "measure all passes of this case in one go, on one machine: remove its folder under captures/, run snakemake"
+NEXT = f"measure all passes of a case in one go, on one machine: {AGAIN}"
 
 
 def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
