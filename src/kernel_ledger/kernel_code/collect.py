@@ -2,12 +2,17 @@
 
 nvcc's kernels: PTX of the sources by the flags of the build, resources of that PTX by ptxas, and of the library itself by
 cuobjdump where there is one.  Triton's: the PTX of its cache.  load_inline's: what cuobjdump tells of the library.
+
+The tools are many short processes, so they run side by side; by then nothing is measured any more.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +25,36 @@ from .tools import Tools, output
 
 FORMAT = 1  # of kernel_code.json
 INFO = ("registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes", "shared_bytes")
+WORKERS = min(8, os.cpu_count() or 1)
 Kernel = dict[str, Any]
+Told = Mapping[str, Any]
 
 
 def collect(build: Path, sources: Path, recorded: Collection[str], tools: Tools) -> dict[str, Any]:
     """kernel_code.json.  ``build``: the device's build folder; ``recorded``: demangled names in the traces."""
     notes: list[str] = []
-    found = [
-        *from_library(build / "kernels.so", build / "build.json", sources, tools, notes),
-        *from_triton(build, recorded, tools, notes),
-        *from_inline(build, tools, notes),
-    ]
-    kept = [kernel for kernel in found if kernel["name"] in recorded]
-    return {"format": FORMAT, "kernels": kept, "notes": list(dict.fromkeys(notes))}
+    with ThreadPoolExecutor(WORKERS) as pool:
+        work = [
+            *from_library(build / "kernels.so", build / "build.json", sources, recorded, tools, notes, pool),
+            *from_triton(build, recorded, tools, notes),
+            *from_inline(build, recorded, tools, notes),
+        ]
+        kernels = [kernel for found in pool.map(lambda work: work(), work) for kernel in found]
+    return {"format": FORMAT, "kernels": kernels, "notes": sorted(set(notes))}
+
+
+Work = Callable[[], Iterable[Kernel]]  # what still has tools to ask
 
 
 def from_library(
-    library: Path, record: Path, sources: Path, tools: Tools, notes: list[str]
-) -> Iterator[Kernel]:
+    library: Path,
+    record: Path,
+    sources: Path,
+    recorded: Collection[str],
+    tools: Tools,
+    notes: list[str],
+    pool: ThreadPoolExecutor,
+) -> Iterator[Work]:
     """Kernels of the built extension."""
     if not library.is_file() or not record.is_file():
         return
@@ -47,13 +64,24 @@ def from_library(
         notes.append(f"no PTX of csrc: {', '.join(changed)} changed after the build")
     elif tools.nvcc is None:
         notes.append("no PTX of csrc: there is no nvcc")
+    told = pool.submit(from_binary, library, tools, notes)
     for number in [a.replace(".", "") for a in built["architectures"]]:
-        texts: dict[str, str] = {}
-        for source in [] if changed or tools.nvcc is None else sorted(sources.glob("*.cu")):
-            texts |= ptx.kernels(compiled(source, number, built["flags"]["device"], tools, notes))
-        told = from_binary(library, tools, notes)
-        for symbol in sorted({*texts, *told}):
-            yield kernel("nvcc", symbol, f"sm_{number}", texts.get(symbol), told.get(symbol), tools, notes)
+        flags, texts = built["flags"]["device"], dict[str, str]()
+        to_compile = [] if changed or tools.nvcc is None else sorted(sources.glob("*.cu"))
+        for text in pool.map(lambda s, n=number, f=flags: compiled(s, n, f, tools, notes), to_compile):
+            texts |= ptx.kernels(text)
+        for symbol in sorted({*texts, *told.result()}):
+            if demangle(symbol) in recorded:
+                yield partial(
+                    one,
+                    "nvcc",
+                    symbol,
+                    f"sm_{number}",
+                    texts.get(symbol),
+                    told.result().get(symbol),
+                    tools,
+                    notes,
+                )
 
 
 def matches(path: Path, digest: str) -> bool:
@@ -73,7 +101,7 @@ def compiled(source: Path, number: str, flags: list[str], tools: Tools, notes: l
         return target.read_text()
 
 
-def from_triton(build: Path, recorded: Collection[str], tools: Tools, notes: list[str]) -> Iterator[Kernel]:
+def from_triton(build: Path, recorded: Collection[str], tools: Tools, notes: list[str]) -> Iterator[Work]:
     """Kernels in Triton's caches, by the names that the traces have; several of one name stay several."""
     seen: set[str] = set()
     for path in sorted(build.rglob("*.ptx")):
@@ -84,11 +112,16 @@ def from_triton(build: Path, recorded: Collection[str], tools: Tools, notes: lis
         if text is None or text in seen:
             continue
         seen.add(text)
-        cubin = path.with_suffix(".cubin")
-        told = from_binary(cubin, tools, notes).get(path.stem) if cubin.is_file() else None
-        own = metadata(path.with_suffix(".json"), notes)
-        made = kernel("triton", path.stem, ptx.architecture(module), text, told, tools, notes)
-        yield made | {"triton": own, "made": path.stat().st_mtime_ns}
+        yield partial(cached, path, module, text, tools, notes)
+
+
+def cached(path: Path, module: str, text: str, tools: Tools, notes: list[str]) -> list[Kernel]:
+    """The kernel of one PTX file of Triton's cache."""
+    cubin = path.with_suffix(".cubin")
+    told = from_binary(cubin, tools, notes).get(path.stem) if cubin.is_file() else None
+    own = metadata(path.with_suffix(".json"), notes)
+    made = kernel("triton", path.stem, ptx.architecture(module), text, told, tools, notes)
+    return [made | {"triton": own, "made": path.stat().st_mtime_ns}]
 
 
 def metadata(path: Path, notes: list[str]) -> dict[str, Any]:
@@ -101,12 +134,20 @@ def metadata(path: Path, notes: list[str]) -> dict[str, Any]:
     return {key: meta[key] for key in ("shared", "num_warps", "num_stages") if key in meta}
 
 
-def from_inline(build: Path, tools: Tools, notes: list[str]) -> Iterator[Kernel]:
+def from_inline(build: Path, recorded: Collection[str], tools: Tools, notes: list[str]) -> Iterator[Work]:
     """Kernels that load_inline built: of them there is only the machine code."""
     for mark in sorted(build.rglob(inline_extension.DONE)):
         for library in sorted(mark.parent.glob("*.so")):
-            for symbol, told in sorted(from_binary(library, tools, notes).items()):
-                yield kernel("load_inline", symbol, None, None, told, tools, notes)
+            yield partial(of_module, library, recorded, tools, notes)
+
+
+def of_module(library: Path, recorded: Collection[str], tools: Tools, notes: list[str]) -> list[Kernel]:
+    """The kernels of one module of load_inline."""
+    return [
+        kernel("load_inline", symbol, None, None, told, tools, notes)
+        for symbol, told in sorted(from_binary(library, tools, notes).items())
+        if demangle(symbol) in recorded
+    ]
 
 
 def from_binary(path: Path, tools: Tools, notes: list[str]) -> dict[str, dict[str, Any]]:
@@ -126,12 +167,16 @@ def from_binary(path: Path, tools: Tools, notes: list[str]) -> dict[str, dict[st
     return found
 
 
+def one(*arguments: Any) -> list[Kernel]:
+    return [kernel(*arguments)]
+
+
 def kernel(
     origin: str,
     symbol: str,
     architecture: str | None,
     text: str | None,
-    told: Mapping[str, Any] | None,
+    told: Told | None,
     tools: Tools,
     notes: list[str],
 ) -> Kernel:
