@@ -7,7 +7,7 @@ from workflow_copy import copy_workflow, snakemake
 
 from kernel_ledger.benchmark.beside import differences
 from kernel_ledger.benchmark.jobs import covered, rule_seconds
-from kernel_ledger.benchmark.orchestration import added, measured_seconds
+from kernel_ledger.benchmark.orchestration import Figure, added, judged, measured_seconds
 
 
 def test_overlapping_spans_count_once():
@@ -50,3 +50,12 @@ def test_rows_of_two_runs_are_compared_where_both_have_a_value():
     alone = [{**key, "name": "a", "t": 100}, {**key, "name": "b", "t": ""}, {**key, "name": "c", "t": 50}]
     beside = [{**key, "name": "a", "t": 101}, {**key, "name": "b", "t": 7}, {**key, "name": "d", "t": 50}]
     assert differences(alone, beside, "t") == [pytest.approx(1.0)]
+
+
+@pytest.mark.parametrize(
+    ("added_s", "second_s", "holds"),
+    [(15, 3, [True, True]), (16, 2, [False, True]), (1, 3.1, [True, False])],
+)
+def test_a_run_on_a_gpu_is_held_to_its_share_and_its_second_run(added_s, second_s, holds):
+    figures = [Figure("run", 100, ""), Figure("added", added_s, ""), Figure("second run", second_s, "")]
+    assert [bar.holds for bar in judged(figures)] == holds

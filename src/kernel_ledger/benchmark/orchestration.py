@@ -16,11 +16,13 @@ from .. import process
 from ..errors import LedgerError
 from ..files import read_json, write_json, write_text
 from ..plan_file import CONTROL
+from .bars import Bar
 from .jobs import rule_seconds
 
 RUN = "benchmark-run"
 LIMIT_S = 3600
 MEASURING = ("numerics", "timing", "torch_pass", "nsys_pass", "collision_control")
+SHARE_PCT, SECOND_RUN_S = 15.0, 3.0  # at most
 COLUMNS = ("what", "seconds", "meaning")
 
 
@@ -74,6 +76,16 @@ def orchestration(device: str, settings: Iterable[str]) -> list[Figure]:
         Figure(
             "dry run", timed(["--dry-run", "--forceall", *config]), "snakemake --dry-run of the whole study"
         ),
+    ]
+
+
+def judged(figures: Iterable[Figure]) -> list[Bar]:
+    """The bars of a default run on a GPU; on the CPU its passes are too short for a share to mean anything."""
+    seconds = {figure.what: figure.seconds for figure in figures}
+    share = 100 * seconds["added"] / seconds["run"]
+    return [
+        Bar("a run from nothing: % of it that no measured process took", share, "<=", SHARE_PCT),
+        Bar("a second run that has nothing to do: s", seconds["second run"], "<=", SECOND_RUN_S),
     ]
 
 
