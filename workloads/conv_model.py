@@ -7,12 +7,11 @@ aten::_convolution: the times in the column "total" are nested, those in "self" 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernel_ledger.workload import Context, Parameters, Tolerance, Variant, Workload
+from kernel_ledger.inference import VARIANTS, reference
+from kernel_ledger.workload import Context, Parameters, Tolerance, Workload
 
-RANGE = "model_inference"
 CLASSES = 10
 CHANNELS = (3, 32, 64, 128)
 
@@ -44,34 +43,6 @@ def build(parameters: Parameters, context: Context) -> dict[str, Any]:
     return {"model": model, "x": torch.randn(shape, generator=generator, device=context.device)}
 
 
-def calling(model: Any, x: Any) -> Callable[[], Any]:
-    """The call that is measured; the range is torch.profiler's and shows in its table."""
-    import torch
-
-    @torch.no_grad()
-    def call() -> torch.Tensor:
-        with torch.profiler.record_function(RANGE):
-            return model(x)
-
-    return call
-
-
-def make_eager(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
-    return calling(inputs["model"], inputs["x"])
-
-
-def make_compiled(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
-    import torch
-
-    return calling(torch.compile(inputs["model"], dynamic=False), inputs["x"])
-
-
-def reference(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Any:
-    import copy
-
-    return copy.deepcopy(inputs["model"]).double()(inputs["x"].double())
-
-
 WORKLOAD = Workload(
     name="conv_model",
     parameters={"batch": 256, "size": 128},
@@ -80,5 +51,5 @@ WORKLOAD = Workload(
     reference=reference,
     tolerance=lambda parameters: Tolerance(rtol=1e-3, atol=1e-4),  # compiled: other layouts, so other sums
     sections=("nested_time",),
-    variants=[Variant("eager", make_eager), Variant("compiled", make_compiled, needs=("compile",))],
+    variants=VARIANTS,
 )

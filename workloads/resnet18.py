@@ -6,12 +6,10 @@ Input: batch x 3 x 224 x 224, standard normal.  Output: batch x 1000 logits.  Le
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from kernel_ledger.workload import Context, Parameters, Tolerance, Variant, Workload
-
-RANGE = "model_inference"
+from kernel_ledger.inference import VARIANTS, reference
+from kernel_ledger.workload import Context, Parameters, Tolerance, Workload
 
 
 def build(parameters: Parameters, context: Context) -> dict[str, Any]:
@@ -23,33 +21,6 @@ def build(parameters: Parameters, context: Context) -> dict[str, Any]:
     generator = torch.Generator(context.device).manual_seed(context.seed)
     shape = (parameters["batch"], 3, parameters["size"], parameters["size"])
     return {"model": model, "x": torch.randn(shape, generator=generator, device=context.device)}
-
-
-def calling(model: Any, x: Any) -> Callable[[], Any]:
-    import torch
-
-    @torch.no_grad()
-    def call() -> torch.Tensor:
-        with torch.profiler.record_function(RANGE):
-            return model(x)
-
-    return call
-
-
-def make_eager(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
-    return calling(inputs["model"], inputs["x"])
-
-
-def make_compiled(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
-    import torch
-
-    return calling(torch.compile(inputs["model"], dynamic=False), inputs["x"])
-
-
-def reference(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Any:
-    import copy
-
-    return copy.deepcopy(inputs["model"]).double()(inputs["x"].double())
 
 
 def without_torchvision(device: str) -> str | None:
@@ -69,5 +40,5 @@ WORKLOAD = Workload(
     ),  # twenty layers of float32, added in another order
     sections=("nested_time",),
     unavailable=without_torchvision,
-    variants=[Variant("eager", make_eager), Variant("compiled", make_compiled, needs=("compile",))],
+    variants=VARIANTS,
 )

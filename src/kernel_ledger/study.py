@@ -229,3 +229,8 @@ def pass_sources(script: str) -> list[str]:
 def script_sources(script: str) -> list[str]:
     """The source files whose change makes the output of a rule's script stale."""
     return imported_sources([Path(at(script))], Path(at("src/kernel_ledger")))
+
+
+def workload_sources(file: str) -> list[str]:
+    """A workload file and what it imports of this package, whose change makes its passes stale."""
+    return imported_sources([Path(file)], Path(at("src/kernel_ledger")))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError
+from .local_modules import local_modules, make_importable
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 Parameters = Mapping[str, Any]
@@ -172,8 +173,12 @@ class Workload:
 
 
 def source_hash(path: Path) -> str:
-    """SHA-256 of a workload file, as 64 hex digits."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """SHA-256 of a workload file, as 64 hex digits; with those of the user's own modules that it imports, if any."""
+    own = hashlib.sha256(path.read_bytes()).hexdigest()
+    others = [
+        (name, hashlib.sha256(file.read_bytes()).hexdigest()) for name, file in local_modules(path).items()
+    ]
+    return hashlib.sha256(repr([own, *others]).encode()).hexdigest() if others else own
 
 
 def problems(workload: Workload) -> list[str]:
@@ -221,6 +226,7 @@ def load(path: Path) -> Workload:
         )
     if path.suffix != ".py":
         raise ConfigError("a workload is a Python file, *.py", where=path, next_step="rename the file")
+    make_importable(path)
     name = "kernel_ledger_workload_" + re.sub(r"\W", "_", path.stem)
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)

@@ -13,7 +13,7 @@ from kernel_ledger import folder_lock, machine, repeats
 from kernel_ledger.checkout import at
 from kernel_ledger.errors import ConfigError, LedgerError, MachineError
 from kernel_ledger.plan_file import CONTROL
-from kernel_ledger.study import FILES, pass_sources, prepare, script_sources
+from kernel_ledger.study import FILES, pass_sources, prepare, script_sources, workload_sources
 
 
 def stop(error):
@@ -71,7 +71,8 @@ wildcard_constraints:
 
 
 def workload_file(wildcards):
-    return STUDY.case(wildcards.workload, wildcards.case)["file"]
+    """The case's file, and what it imports of this package; of the user's own modules the plan holds a hash."""
+    return workload_sources(STUDY.case(wildcards.workload, wildcards.case)["file"])
 
 
 def extension(wildcards):

@@ -9,7 +9,7 @@ PROBED = SimpleNamespace(**dict(zip(("workload", "case", "variant"), STUDY.contr
 rule collision_control:
     input:
         pass_sources("scripts/collision_control.py"),
-        workload=workload_file(PROBED),
+        workload=lambda wildcards: workload_file(PROBED),
         extension=extension(PROBED),
         plan=expand(CASE_PLAN, **vars(PROBED)),
         numerics=ancient(expand(f"{CASE}/numerics.json", **vars(PROBED))),  # it fills the compile cache
