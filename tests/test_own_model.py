@@ -92,6 +92,49 @@ def test_name_tolerance_and_variants_can_be_said(written):
     assert workload.tolerance({}).rtol == 0.02
 
 
+FURTHER = (
+    GOOD
+    + """
+def model_fused(batch: int = 8):
+    module, _ = model(batch)
+    return nn.Sequential(module[0], nn.ReLU())
+"""
+)
+
+
+def test_a_further_function_is_a_variant_with_the_same_weights_and_inputs(written):
+    workload, parameters, inputs = built(written(FURTHER), batch=3)
+    assert [v.name for v in workload.variants] == ["eager", "compiled", "fused"]
+    eager, fused = (
+        workload.variant(v).make(parameters, Context("cpu", 7), inputs)() for v in ("eager", "fused")
+    )
+    assert torch.equal(eager, fused) and fused.shape == (3, 4)
+
+
+def test_a_function_that_is_imported_is_no_variant(written):
+    assert "zoo" not in [
+        v.name for v in load(written(GOOD + "from math import sqrt as model_zoo\n")).variants
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ("return model(batch)", "must return the module alone"),
+        ("return 3", "found: int"),
+        ("return nn.Linear(5, 5)", "forward failed with the example inputs"),
+        ("raise OSError('gone')", "model_fused() failed"),
+        ("return nn.Sequential(nn.Dropout(0.5))", "in training mode"),
+    ],
+)
+def test_a_wrong_further_model_is_an_error_with_the_way_out(written, more, text):
+    path = written(GOOD + f"def model_fused(batch: int = 8):\n    {more}\n")
+    workload, parameters, inputs = built(path)
+    with pytest.raises(ConfigError) as caught:
+        workload.variant("fused").make(parameters, Context("cpu", 7), inputs)
+    assert text in " ".join(str(caught.value).split())
+
+
 def test_a_single_tensor_stands_for_a_tuple_of_one(written):
     _, _, inputs = built(written("def model():\n    return nn.ReLU(), torch.ones(3)"))
     assert len(inputs["inputs"]) == 1
@@ -110,6 +153,8 @@ DECLARATIONS = {
     "*args or **kwargs": "def model(*sizes): ...",
     "TOLERANCE must be two numbers": GOOD + "TOLERANCE = 0.1",
     "VARIANTS must be some of": GOOD + "VARIANTS = ('eager', 'fast')",
+    "model_fused() must take the parameters of model()": GOOD + "def model_fused(): ...",
+    "there is a variant 'compiled' of model() itself": GOOD + "def model_compiled(batch=8): ...",
     "NAME must match": GOOD + "NAME = 'my model'",
     "WORKLOAD in this workload file is not a Workload": "WORKLOAD = 3",
     "cannot be imported": "import no_such_package",

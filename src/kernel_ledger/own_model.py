@@ -5,6 +5,7 @@
 
 Its parameters, which need defaults, are those of a case in config.yaml.  Optional names in the file: ``NAME`` (the
 file's own name otherwise), ``TOLERANCE`` = {"rtol": …, "atol": …}, ``VARIANTS`` (of "eager" and "compiled").
+A function ``model_<variant>`` is a further variant: it returns another module for the same inputs.
 What is wrong with the declaration is said while planning; own_model_checks says the rest, in the first pass.
 """
 
@@ -21,6 +22,7 @@ from .errors import ConfigError
 from .workload import NAME, Context, Parameters, Tolerance, Variant, Workload
 
 VARIANTS = ("eager", "compiled")
+FURTHER = "model_"
 TOLERANCE = {"rtol": 1e-3, "atol": 1e-4}
 """Of two float32 networks that add in another order."""
 TEMPLATE = "see workloads/template.py and docs/own-model.md"
@@ -56,8 +58,54 @@ def declared(module: ModuleType, path: Path) -> Workload:
         build=lambda parameters, context: build(function, path, parameters, context),
         reference=reference,
         tolerance=tolerance_of(module, path),
-        variants=[VARIANT[name] for name in variants_of(module, path)],
+        variants=[*(VARIANT[name] for name in variants_of(module, path)), *further_variants(module, path)],
     )
+
+
+def further_variants(module: ModuleType, path: Path) -> list[Variant]:
+    """A variant for each function ``model_<name>`` of the file, in its order; it takes what model() takes.
+
+    Raises ConfigError for one with other parameters, or with the name of a variant that there is anyway.
+    """
+    found, wanted = [], parameters_of(module.model, path)
+    for name, function in vars(module).items():
+        if (
+            not name.startswith(FURTHER)
+            or not inspect.isfunction(function)
+            or function.__module__ != module.__name__
+        ):
+            continue
+        variant = name.removeprefix(FURTHER)
+        if variant in VARIANTS:
+            raise ConfigError(
+                f"{name}() cannot be called so: there is a variant {variant!r} of model() itself",
+                where=path,
+                next_step=f"rename it, such as {FURTHER}fused",
+            )
+        given = parameters_of(function, path)
+        if given != wanted:
+            raise ConfigError(
+                f"{name}() must take the parameters of model(), with the same defaults",
+                where=path,
+                expected=wanted or "no parameters",
+                found=given or "no parameters",
+            )
+        found.append(Variant(variant, further(function, path)))
+    return found
+
+
+def further(function: Callable[..., Any], path: Path) -> Callable[..., Callable[[], Any]]:
+    """The ``make`` of a variant that a function of the file builds, called with the inputs of model()."""
+
+    def make(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+        from .own_model_checks import check_call, checked_module, placed
+
+        returned = returned_by(function, path, parameters, context)
+        module, _ = placed(checked_module(returned, function.__name__, path), (), context.device, path)
+        check_call(module, inputs["inputs"], path)
+        return calling(module, inputs)
+
+    return make
 
 
 def describe(value: Any) -> str:
@@ -122,21 +170,29 @@ def build(
     function: Callable[..., Any], path: Path, parameters: Parameters, context: Context
 ) -> dict[str, Any]:
     """The module and its inputs on the device, looked over; seeded, so that every pass has the same weights."""
-    import torch
-
     from .own_model_checks import check_call, checked_pair, placed
+
+    returned = returned_by(function, path, parameters, context)
+    module, inputs = placed(*checked_pair(returned, path), context.device, path)
+    check_call(module, inputs, path)
+    return {"module": module, "inputs": inputs, "path": path}
+
+
+def returned_by(function: Callable[..., Any], path: Path, parameters: Parameters, context: Context) -> Any:
+    """What a function of the file returns, seeded."""
+    import torch
 
     torch.manual_seed(context.seed)
     try:
         with torch.enable_grad():  # as in a program of one's own; the calls are then made without
-            returned = function(**parameters)
+            return function(**parameters)
     except Exception as error:  # anything may go wrong in a user's function, and all of it is reported alike
         raise ConfigError(
-            "model() failed", where=path, found=f"{type(error).__name__}: {error}", next_step=TEMPLATE
+            f"{function.__name__}() failed",
+            where=path,
+            found=f"{type(error).__name__}: {error}",
+            next_step=TEMPLATE,
         ) from error
-    module, inputs = placed(*checked_pair(returned, path), context.device, path)
-    check_call(module, inputs, path)
-    return {"module": module, "inputs": inputs, "path": path}
 
 
 def make_eager(parameters: Parameters, context: Context, inputs: Mapping[str, Any]) -> Callable[[], Any]:

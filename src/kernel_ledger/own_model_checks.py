@@ -59,6 +59,19 @@ def checked_pair(returned: Any, path: Path) -> tuple[torch.nn.Module, tuple[torc
     return module, tuple(inputs)
 
 
+def checked_module(returned: Any, function: str, path: Path) -> torch.nn.Module:
+    """What ``model_<variant>()`` returned: the module alone."""
+    if isinstance(returned, torch.nn.Module):
+        return returned
+    pair = isinstance(returned, tuple | list) and any(isinstance(part, torch.nn.Module) for part in returned)
+    raise ConfigError(
+        f"{function}() must return the module alone: it is called with the inputs that model() returns",
+        where=path,
+        expected="return module",
+        found=f"{type(returned).__name__} of {len(returned)}" if pair else type(returned).__name__,
+    )
+
+
 def placed(
     module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], device: str, path: Path
 ) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
