@@ -43,6 +43,10 @@ def test_the_prediction_is_within_a_tenth_of_what_was_measured(reference):
     fused = next(row for row in achieved(case) if row["variant"] == "fused")
     assert fused["predicted_chain_ratio"] == pytest.approx(11 / 3, abs=1e-4)
     assert fused["achieved_chain_ratio"] == pytest.approx(3.80, abs=0.01) and abs(fused["residual_pct"]) < 10
+    assert (
+        "the whole call gains 1.18×, because that part is 20.1% of eager's GPU time" in fused["explanation"]
+    )
+    assert "were it gone, the call's GPU work would be 1.25× as fast" in fused["explanation"]
     assert fused["achieved_block_ratio"] == pytest.approx(fused["predicted_block_ratio"], rel=0.01)
     assert "104.1%" in fused["explanation"] and "62.06 waves" in fused["explanation"]
 

@@ -47,7 +47,7 @@ def achieved_rows(
         row = dict.fromkeys(COLUMNS) | dict(identity) | {"baseline": baseline, "variant": variant}
         row["predicted_chain_ratio"] = round(predicted, 4)
         measure(row, table, steps, before, saved)
-        row["explanation"] = explain(row, largest, l2_bytes)
+        row["explanation"] = explain(row, largest, l2_bytes, share=before / steps[baseline].gpu_ns)
         result.append(row)
     return result
 
@@ -95,12 +95,25 @@ def longest_kernel(variant: VariantSteps) -> Mapping[str, Any] | None:
     return max(ops, key=lambda op: op.duration).event.args if ops else None
 
 
-def explain(row: Row, largest: int, l2_bytes: int | None) -> str:
-    """The residual in sentences, each with its number; what is not known is named."""
+def explain(row: Row, largest: int, l2_bytes: int | None, share: float) -> str:
+    """Why the whole call gains less, and the residual, in sentences, each with its number; what is not known is named.
+
+    ``share``: of the baseline's GPU time, what is spent outside library kernels.
+    """
     if row["achieved_chain_ratio"] is None:
         return f"unknown: {row['variant']} has no kernel outside libraries that the trace can attribute"
     said = [f"outside libraries {row['achieved_chain_ratio']:.2f}× where bytes promise {row['predicted_chain_ratio']:.2f}×"
             f" ({row['residual_pct']:+.1f} %)"]  # fmt: skip
+    if row["achieved_block_ratio"] is not None:
+        bound = (
+            f": were it gone, the call's GPU work would be {1 / (1 - share):.2f}× as fast"
+            if share < 1
+            else ""
+        )
+        said.append(
+            f"the whole call gains {row['achieved_block_ratio']:.2f}×, because that part is {share:.1%} of"
+            f" {row['baseline']}'s GPU time{bound}"
+        )
     if row["baseline_of_copy"] and row["variant_of_copy"]:
         rates = row["baseline_of_copy"], row["variant_of_copy"]
         said.append(
