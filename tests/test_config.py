@@ -115,3 +115,9 @@ def test_a_replay_into_the_run_that_it_reads_is_refused():
 def test_fewer_samples_at_most_than_at_least_are_refused():
     (told,) = problems_of({"measure": {"timing": {"min_samples": 30, "max_samples": 10}}})
     assert "measure.timing.max_samples" in told
+
+
+@pytest.mark.parametrize("repeats", [0, True, 1.5, 101, "many"])
+def test_repeats_of_a_workload_are_a_number_of_processes(repeats):
+    with pytest.raises(ConfigProblems, match="repeats"):
+        load_config({"workloads": [{"file": "workloads/add.py", "repeats": repeats}]})

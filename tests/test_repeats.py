@@ -246,3 +246,30 @@ def test_a_plan_without_the_word_repeats_has_one(tmp_path):
     assert "repeats" not in json.loads((captures / "plan.json").read_text())
     rows, _ = reconciled(captures, tmp_path / "out")
     assert mul(rows)["iterations"] == 10
+
+
+def own_repeats(captures, **repeats):
+    """Let cases have repeats of their own, as a workload's ``repeats`` in config.yaml gives them."""
+    path = captures / "plan.json"
+    plan = json.loads(path.read_text()) | {"repeats": 1}
+    for case in plan["cases"]:
+        case["repeats"] = repeats.get(case["workload"])
+    path.write_text(json.dumps(plan))
+    return captures
+
+
+def test_a_workload_can_have_repeats_of_its_own(tmp_path):
+    captures = own_repeats(written(tmp_path, *[factory.tiny()] * 3), tiny=3)
+    for further in captures.glob("ruler/*/repeat-*"):
+        shutil.rmtree(further)
+    rows, verdict = reconciled(captures, tmp_path / "out")
+    assert verdict["verdict"] == "verified"
+    iterations = {(row["workload"], row["iterations"]) for row in rows if row["level"] == "block"}
+    assert iterations == {("tiny", 30), ("ruler", 10)}
+
+
+def test_a_missing_repeat_of_such_a_workload_is_missed(tmp_path):
+    captures = own_repeats(written(tmp_path, *[factory.tiny()] * 3), tiny=3)
+    shutil.rmtree(captures / "tiny/n1024/repeat-3")
+    rows, verdict = reconciled(captures, tmp_path / "out")
+    assert verdict["verdict"] != "verified" and "repeat 3: the torch book cannot" in mul(rows)["reason"]

@@ -14,6 +14,7 @@ VARIANTS = ["eager", "copy", "add"]
 TWICE = "measure={repeats: 2}"
 CHOSEN = "workloads=[{file: workloads/linear_chain.py, variants: [eager]}]"
 NO_NSYS = {"PATH": "/usr/bin:/bin"}
+ADD = {"device": "cpu", "workloads": [{"file": "workloads/add.py"}]}
 
 
 @pytest.fixture
@@ -82,3 +83,20 @@ def test_the_control_takes_the_rulers_shortest_variant_and_else_the_first(monkey
     assert Study(config, plan).control == ("ruler", "default", "spin_short")
     alone = {**plan, "cases": plan["cases"][:1]}
     assert Study(config, alone).control == ("linear_chain", plan["cases"][0]["case"], "eager")
+
+
+def test_a_workload_with_repeats_of_its_own_is_measured_so_often_and_the_others_are_not(workflow):
+    both = "workloads=[{file: workloads/linear_chain.py, variants: [eager], repeats: 3}, {file: workloads/add.py}]"
+    config = ["device=cpu", both, "measure={repeats: 2}"]
+    jobs = planned_jobs(snakemake(workflow, "--dry-run", "--config", *config).stdout)
+    add = make_plan(load_config(ADD))["cases"]
+    assert jobs["timing"] == 3 + 2 * len(add) and jobs["numerics"] == 1 + len(add)
+    assert jobs["torch_pass"] == 3 * len(VARIANTS) + 2 * sum(len(case["variants"]) for case in add)
+
+
+def test_more_repeats_of_one_workload_keep_those_that_are_there(workflow):
+    assert on_cpu(workflow, repeats=1).returncode == 0
+    ran(workflow)
+    more = CHOSEN.replace("[eager]", "[eager], repeats: 2")
+    assert snakemake(workflow, "--config", "device=cpu", more).returncode == 0
+    assert {line.split()[-1] for line in steps(workflow)} == {"2"}

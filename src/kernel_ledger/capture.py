@@ -126,7 +126,7 @@ def read_case(plan: Plan, case: PlannedCase, captures: Path) -> CaseEvidence:
     measured = numerics.json("numerics.json", "numerics")
     first, *further = (
         read_repeat(plan, case, place / folder(repeat), repeat, measured)
-        for repeat in range(1, plan.repeats + 1)
+        for repeat in range(1, plan.repeats_of(case) + 1)
     )
     found = (*first.findings, *numerics.findings, *above.findings)
     whole = replace(first, findings=found, further=tuple(further), control=control)

@@ -105,6 +105,13 @@ class WorkloadChoice(Section):
         description="measure it on a GPU of this model only; profiles/slurm asks Slurm for it",
         examples=["h100"],
     )
+    repeats: Count | None = Field(
+        None,
+        ge=1,
+        le=100,
+        description="processes of each of its passes; null: measure.repeats",
+        examples=[3],
+    )
     claims: list[Claim] = Field(
         [], description="what is expected of it; each run says whether it came out so"
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from .errors import EvidenceError, MachineError
 from .files import read_json
-from .repeats import schedule
+from .repeats import count, schedule
 
 CAP = "KERNEL_LEDGER_GPUS"  # how many GPUs the workflow may use at once; set by workflow/rules/common.smk
 
@@ -116,7 +116,7 @@ def at_work(plan: Mapping[str, Any], entry: Mapping[str, Any], captures: Path) -
     """UUID -> cases of the run that began on that GPU and have not ended, ``entry`` aside."""
     found: Counter[str] = Counter()
     for other in plan["cases"]:
-        steps = schedule(plan.get("passes", ()), other["variants"], plan.get("repeats", 1))
+        steps = schedule(plan.get("passes", ()), other["variants"], count(plan, other))
         ended = captures / other["workload"] / other["case"] / steps[-1].record if steps else None
         same = (other["workload"], other["case"]) == (entry["workload"], entry["case"])
         if not same and ended and not ended.exists():

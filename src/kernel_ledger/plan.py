@@ -99,9 +99,8 @@ def planned(
         parameters = typed(case, workload.parameters, where, problems)
         if len(problems) == before:
             try:
-                yield entry(
-                    path, workload, workload.complete(parameters), variants, without, choice.gpu_model
-                )
+                made = entry(path, workload, workload.complete(parameters), variants, without)
+                yield made | {"gpu_model": choice.gpu_model, "repeats": choice.repeats}
             except (TypeError, ValueError, ArithmeticError, KeyError) as error:
                 problems.append(f"{where}: its parameters {parameters} do not work: {error!r}")
 
@@ -112,9 +111,8 @@ def entry(
     parameters: dict[str, Any],
     variants: list[Variant],
     left_out: dict[str, str],
-    gpu_model: str | None = None,
 ) -> dict[str, Any]:
-    """One case as plan.json has it."""
+    """One case as plan.json has it, but for what the configuration says of it."""
     return {
         "workload": workload.name,
         "file": path.as_posix(),
@@ -143,7 +141,6 @@ def entry(
         "world_size": ranks(workload, parameters),
         "published": asdict(workload.published) if workload.published else None,
         "sections": list(workload.sections),
-        "gpu_model": gpu_model,
     }
 
 

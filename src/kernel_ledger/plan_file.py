@@ -56,6 +56,7 @@ class PlannedCase:
     gpu_model: str | None = None
     world_size: int | None = None
     output_rtol: Mapping[str, float] = field(default_factory=dict)
+    repeats: int | None = None  # where it is not the run's
 
     @property
     def label(self) -> str:
@@ -76,7 +77,7 @@ class PlannedCase:
 
 
 # the first plans of format 1 have none of these
-LATER = ("tolerance", "flops", "published", "sections", "gpu_model", "world_size", "output_rtol")
+LATER = ("tolerance", "flops", "published", "sections", "gpu_model", "world_size", "output_rtol", "repeats")
 
 LATER_LIMIT = "communication_pct"
 
@@ -93,9 +94,13 @@ class Plan:
     collision_control: bool = False
     excerpt: Mapping[str, Any] | None = None
 
-    def of_all_repeats(self) -> Plan:
-        """The plan as a table over all repeats sees it: so many iterations of each variant."""
-        return replace(self, iterations=self.iterations * self.repeats)
+    def repeats_of(self, case: PlannedCase) -> int:
+        """Processes of each pass of a case."""
+        return case.repeats or self.repeats
+
+    def of_all_repeats(self, case: PlannedCase) -> Plan:
+        """The plan as a table over all repeats of a case sees it: so many iterations of each variant."""
+        return replace(self, iterations=self.iterations * self.repeats_of(case))
 
 
 def read_plan(path: Path) -> Plan:

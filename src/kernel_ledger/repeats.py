@@ -11,8 +11,9 @@ A repeat's files lie as those of the first, in the case's folder itself; those o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 PREFIX = "repeat-"
 
@@ -40,6 +41,11 @@ def folder(repeat: int) -> str:
 def number(folder: str) -> int:
     """The repeat whose folder this is.  Raises ValueError for another folder."""
     return int(folder.strip("/").removeprefix(PREFIX)) if folder else 1
+
+
+def count(plan: Mapping[str, Any], case: Mapping[str, Any]) -> int:
+    """Repeats of a case, as the JSON of a plan has it: its own, else the run's (of the first plans, one)."""
+    return case.get("repeats") or plan.get("repeats", 1)
 
 
 def schedule(passes: Sequence[str], variants: Sequence[str], repeats: int) -> list[Step]:

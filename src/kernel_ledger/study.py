@@ -20,7 +20,7 @@ from .files import read_json
 from .nsys.find import find
 from .plan import FORMAT, PASSES, make_plan
 from .plan_file import CONTROL
-from .repeats import Step, folder, predecessor, schedule
+from .repeats import Step, count, folder, predecessor, schedule
 from .sources import imported_sources
 from .workload import NAME
 
@@ -112,7 +112,7 @@ class Study:
         return control + [
             f"{self.captures}/{case['workload']}/{case['case']}/{name}"
             for case in self.plan["cases"]
-            for repeat in range(1, self.plan["repeats"] + 1)
+            for repeat in range(1, count(self.plan, case) + 1)
             for pass_name in passes
             if repeat == 1 or pass_name != "numerics"
             for name in names(pass_name, case["variants"], repeat)
@@ -128,7 +128,7 @@ class Study:
         found = []
         for case in self.plan["cases"]:
             folder = Path(self.captures, case["workload"], case["case"])
-            steps = schedule(self.plan["passes"], case["variants"], self.plan["repeats"])
+            steps = schedule(self.plan["passes"], case["variants"], count(self.plan, case))
             if (folder / "numerics.json").exists() and not all((folder / s.record).exists() for s in steps):
                 found.append((case["workload"], case["case"]))
         return found

@@ -41,7 +41,7 @@ def conditions(plan: Plan, case: CaseEvidence) -> dict[str, Any]:
         "seed": plan.seed,
         "warmup": timing.get("warmup"),
         "iterations": plan.iterations,
-        "repeats": plan.repeats,
+        "repeats": plan.repeats_of(case.plan),
         "TF32": timing.get("tf32"),
         "flush_l2": (case.timing or {}).get("flush_l2"),
         "timer": (case.timing or {}).get("timer"),

@@ -25,7 +25,7 @@ def reconcile_case(plan: Plan, case: CaseEvidence) -> list[Row]:
 def rows_of_process(plan: Plan, case: CaseEvidence) -> list[Row]:
     if not case.further:
         return rows_of(plan, case)
-    return rows_of(plan.of_all_repeats(), pooled(plan, case))
+    return rows_of(plan.of_all_repeats(case.plan), pooled(plan, case))
 
 
 def pooled(plan: Plan, case: CaseEvidence) -> CaseEvidence:
