@@ -121,3 +121,10 @@ def test_fewer_samples_at_most_than_at_least_are_refused():
 def test_repeats_of_a_workload_are_a_number_of_processes(repeats):
     with pytest.raises(ConfigProblems, match="repeats"):
         load_config({"workloads": [{"file": "workloads/add.py", "repeats": repeats}]})
+
+
+@pytest.mark.parametrize("value", [1e5, 1.0])
+def test_a_run_whose_name_was_read_as_a_number_is_refused(value):
+    with pytest.raises(ConfigProblems, match=f"run: it was read as the number {value}"):
+        load_config({"run": value})
+    assert load_config({"run": 2026}).run == "2026"
