@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -56,10 +56,10 @@ def recorded(path: Path) -> tuple[str, list[str]]:
     return head, [t for t in EVENT.findall(rest) if '"cat": ' in t and '"cat": "Trace"' not in t]
 
 
-def block(captures: Path) -> tuple[str, list[Template], int, int]:
+def block(captures: Path, variants: Sequence[str]) -> tuple[str, list[Template], int, int]:
     """(head, templates of one block, its length in ns, how many ids it uses)."""
     templates, begin, ids, head = [], 0, 0, ""
-    for variant in VARIANTS:
+    for variant in variants:
         head, texts = recorded(captures / "torch" / variant / "trace.json.gz")
         times = [ns(m[2]) for t in texts for m in NUMBER.finditer(t) if m[1] == '"ts": ']
         shifted = [template(t, min(times) - begin) for t in texts]
@@ -75,14 +75,14 @@ def block(captures: Path) -> tuple[str, list[Template], int, int]:
     return head, templates, begin, ids
 
 
-def pieces(captures: Path, events: int, seed: int) -> Iterator[str]:
-    """The text of a trace of about ``events`` events."""
-    head, templates, length, ids = block(captures)
+def pieces(captures: Path, variants: Sequence[str], repeats: int, seed: int) -> Iterator[str]:
+    """The text of a trace in which the recorded calls of these variants stand ``repeats`` times."""
+    head, templates, length, ids = block(captures, variants)
     random = Random(seed)
     base = random.randrange(10**15, 4 * 10**15)
     yield head.rstrip().removesuffix(",") + ',\n  "distributedInfo": {"rank": 0},\n  "traceEvents": ['
     separator = ""
-    for repeat in range(max(1, round(events / len(templates)))):
+    for repeat in range(repeats):
         shift, more = base + repeat * length, repeat * ids
         for t in templates:
             jitter = random.randrange(JITTER_NS) if '"cat": "kernel"' in t.form else 0
@@ -96,10 +96,12 @@ def pieces(captures: Path, events: int, seed: int) -> Iterator[str]:
 
 
 def write(path: Path, captures: Path, events: int, seed: int) -> None:
-    """Write the trace as plain JSON."""
+    """Write a trace of about ``events`` events as plain JSON."""
+    templates = block(captures, VARIANTS)[1]
+    repeats = max(1, round(events / len(templates)))
     with path.open("w") as stream:
         buffer: list[str] = []
-        for piece in pieces(captures, events, seed):
+        for piece in pieces(captures, VARIANTS, repeats, seed):
             buffer.append(piece)
             if len(buffer) == 10_000:
                 stream.write("".join(buffer))
