@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from place_oracle import place
 
 from kernel_ledger.dropped import lost_records
 from kernel_ledger.errors import EvidenceError
-from kernel_ledger.evidence import Book, Finding, GpuOp, RangeInstance, place
+from kernel_ledger.evidence import Book, Finding, GpuOp, RangeInstance
 from kernel_ledger.names import demangle, memory_name
 
 OPERATIONS = {"kernel": "kernel", "gpu_memcpy": "memory", "gpu_memset": "memory"}

@@ -10,8 +10,10 @@ import pytest
 import rank_captures
 from rank_captures import ALL_REDUCE, LATE_NS
 
-from kernel_ledger.evidence import Book, GpuOp, RangeInstance, place
-from kernel_ledger.ranks.intervals import common, length, touches, union
+from kernel_ledger.columnar import column
+from kernel_ledger.evidence import Book, GpuOp, Instances, Operations, RangeInstance
+from kernel_ledger.placing import place
+from kernel_ledger.ranks.intervals import any_touches, common, length, union
 from kernel_ledger.ranks.measures import arrivals, calls_of
 from kernel_ledger.ranks.naming import ranked
 from kernel_ledger.ranks.split import first_rank
@@ -137,7 +139,8 @@ def test_operations_are_placed_in_the_ranges_of_their_own_process():
         GpuOp("kernel", "k", "k", 120, 130, 0, 7, n, launch_start=60, process=p)
         for n, p in enumerate((1, 2, 3))
     ]
-    assert [op.range for op in place(ops, ranges)] == ["w/a", "w/b", None]
+    placed = place(Operations.of(ops), Instances.of(ranges))
+    assert [op.range for op in placed] == ["w/a", "w/b", None]
 
 
 def test_overlap_is_the_time_in_which_both_ran():
@@ -154,7 +157,8 @@ def test_stretches_of_time_are_united_and_cut():
     assert union([(5, 7), (0, 2), (2, 3), (6, 9)]) == [(0, 3), (5, 9)]
     assert common([(0, 3), (5, 9)], [(2, 6), (8, 20)]) == [(2, 3), (5, 6), (8, 9)]
     assert length([(0, 3), (5, 9)]) == 7
-    assert touches((3, 6), [(0, 3), (5, 9)]) and not touches((3, 5), [(0, 3), (5, 9)])
+    of = [(0, 3), (5, 9)]
+    assert any_touches(column([3]), column([6]), of) and not any_touches(column([3]), column([5]), of)
 
 
 def test_a_collective_that_ends_before_another_rank_began_shows_how_far_clocks_are_off():

@@ -6,7 +6,14 @@ All times are integer nanoseconds on the clock of the book they come from; the t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from statistics import median, stdev
+
+import numpy as np
+
+from .columnar import Column
+from .columnar import statistics as exact
+from .columnar.records import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,63 @@ class RangeInstance:
     process: int | None = None
 
 
+class Operations(Records[GpuOp]):
+    """GPU operations of a book, or a selection of them."""
+
+    row = GpuOp
+    numbers = (
+        "start",
+        "end",
+        "device",
+        "stream",
+        "correlation",
+        "bytes",
+        "launch_start",
+        "iteration",
+        "process",
+    )
+    coded = ("level", "name", "symbol", "grid", "block", "thread", "operator", "input_shapes", "range",
+             "thread_range", "innermost", "graph", "graph_node")  # fmt: skip
+    default = {
+        **dict.fromkeys(("grid", "block", "thread", "range", "thread_range", "innermost", "graph_node")),
+        "operator": "",
+        "input_shapes": "",
+        "graph": False,
+    }
+
+    @property
+    def start(self) -> Column:
+        return self.column("start")
+
+    @property
+    def end(self) -> Column:
+        return self.column("end")
+
+    @property
+    def duration(self) -> Column:
+        return self.end - self.start
+
+    def stretches(self) -> list[tuple[int, int]]:
+        """(start, end) of each."""
+        return list(zip(self.start.tolist(), self.end.tolist(), strict=True))
+
+
+class Instances(Records[RangeInstance]):
+    """Instances of announced ranges on the host."""
+
+    row = RangeInstance
+    numbers = ("start", "end", "process")
+    coded = ("name",)
+
+    @property
+    def duration(self) -> Column:
+        return self.column("end") - self.column("start")
+
+    def count(self, name: str) -> int:
+        """How many instances a range has."""
+        return int(np.count_nonzero(self.has("name", name)))
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something wrong with the evidence: which check it concerns, what, and in which file."""
@@ -79,52 +143,20 @@ class Book:
     """
 
     source: str
-    ops: tuple[GpuOp, ...]
-    ranges: tuple[RangeInstance, ...]
+    ops: Operations
+    ranges: Instances
     findings: tuple[Finding, ...] = ()
     launches_without_kernel: int = 0
     graphs: int = 0
     epoch: int | None = None
     rank: int | None = None
 
-
-def place(ops: Sequence[GpuOp], ranges: Sequence[RangeInstance]) -> tuple[GpuOp, ...]:
-    """Give each operation the announced range in whose time its launching call began.
-
-    Announced ranges of a process follow one another in time, so position in time is enough, and a backward kernel
-    that another thread launched is placed too.
-    """
-    if len({r.process for r in ranges}) < 2:
-        return place_in_process(ops, ranges)
-    own: dict[int | None, list[int]] = {}
-    for index, op in enumerate(ops):
-        own.setdefault(op.process, []).append(index)
-    placed = list(ops)
-    for process, indices in own.items():
-        mine = [r for r in ranges if r.process == process]
-        for index, op in zip(indices, place_in_process([ops[i] for i in indices], mine), strict=True):
-            placed[index] = op
-    return tuple(placed)
-
-
-def place_in_process(ops: Sequence[GpuOp], ranges: Sequence[RangeInstance]) -> tuple[GpuOp, ...]:
-    """The same for the operations and ranges of one process."""
-    import bisect
-
-    ordered = sorted(ranges, key=lambda r: (r.start, r.end))
-    starts = [r.start for r in ordered]
-    counts: dict[str, int] = {}
-    index = []
-    for instance in ordered:
-        index.append(counts.get(instance.name, 0))
-        counts[instance.name] = index[-1] + 1
-    placed = []
-    for op in ops:
-        at = -1 if op.launch_start is None else bisect.bisect_right(starts, op.launch_start) - 1
-        if at >= 0 and op.launch_start <= ordered[at].end:
-            op = replace(op, range=ordered[at].name, iteration=index[at])
-        placed.append(op)
-    return tuple(placed)
+    def __post_init__(self) -> None:
+        """Members that were given one by one become columns."""
+        if not isinstance(self.ops, Operations):
+            object.__setattr__(self, "ops", Operations.of(self.ops))
+        if not isinstance(self.ranges, Instances):
+            object.__setattr__(self, "ranges", Instances.of(self.ranges))
 
 
 @dataclass(frozen=True)
@@ -137,15 +169,23 @@ class Statistics:
     least: int
     most: int
     stddev: float | None
-    durations: tuple[int, ...] = field(repr=False, default=())
+    durations: Column | tuple[float, ...] = field(repr=False, default=())
 
 
-def statistics(durations: Sequence[int]) -> Statistics | None:
+def statistics(durations: Column | Sequence[float]) -> Statistics | None:
     """Statistics of durations, or None for none: nothing measured is not a zero."""
-    from statistics import median, stdev
-
-    if not durations:
+    if not len(durations):
         return None
+    if isinstance(durations, np.ndarray):
+        return Statistics(
+            count=len(durations),
+            total=exact.total(durations),
+            median=exact.middle(durations),
+            least=int(durations.min()),
+            most=int(durations.max()),
+            stddev=exact.deviation(durations),
+            durations=durations,
+        )
     spread = stdev(durations) if len(durations) > 1 else None
     middle = median(durations)
     middle = int(middle) if middle == int(middle) else middle

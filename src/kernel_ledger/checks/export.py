@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 from .. import leaks
 from ..capture import CaseEvidence
+from ..columnar import Column, joined
+from ..columnar.segments import split
 from ..evidence import GpuOp, Statistics, statistics
 from ..nsys.stats import OURS
 from ..plan_file import Plan
@@ -83,14 +85,15 @@ def differences(case: CaseEvidence) -> list[str]:
     if case.nsys is None:
         return []
     announced = set(map(case.plan.range_name, case.plan.variants))
-    records: dict[tuple[str | None, str], list[int]] = {}
-    for op in case.nsys.ops:
-        if op.level == "kernel":
-            records.setdefault(printed_key(op, announced), []).append(op.duration)
+    kernels = case.nsys.ops.where("level", "kernel")
+    records: dict[tuple[str | None, str], list[Column]] = {}
+    for mine in split([kernels.column("innermost"), kernels.column("symbol")]):
+        own = kernels.take(mine)
+        records.setdefault(printed_key(own[0], announced), []).append(own.duration)
     wrong = []
     printed = {without_domain(key, records): row for key, row in case.kernel_stats.items()}
     for key in sorted(set(records) | set(printed), key=str):
-        said, found = printed.get(key), statistics(records.get(key, []))
+        said, found = printed.get(key), statistics(joined(records.get(key, [])))
         if said is None or found is None or summary(said) != summary(found):
             of = f"{key[0]}/{key[1][:80]}"
             wrong.append(
@@ -110,7 +113,7 @@ def printed_key(op: GpuOp, announced: set[str]) -> tuple[str | None, str]:
 
 
 def without_domain(
-    key: tuple[str | None, str], records: Mapping[tuple[str | None, str], list[int]]
+    key: tuple[str | None, str], records: Mapping[tuple[str | None, str], list[Column]]
 ) -> tuple[str | None, str]:
     """The key of a row, should nsys print the domain of a range that is not ours (NCCL has one of its own)."""
     bare = None, key[1].partition(":")[2]
@@ -120,13 +123,11 @@ def without_domain(
 def total_differences(case: CaseEvidence) -> list[str]:
     """Where the sums of the other kernel summaries are not those of the records."""
     announced = set(map(case.plan.range_name, case.plan.variants))
-    wrong = []
+    kernels, wrong = case.nsys.ops.where("level", "kernel"), []
     for name, totals in case.totals.items():
         for key in sorted({*totals, *(announced if name == "nvtx_kern_sum.csv" else {None})}, key=str):
-            kernels = [
-                op.duration for op in case.nsys.ops if op.level == "kernel" and key in (None, op.thread_range)
-            ]
-            said, found = totals.get(key, (0, 0)), (len(kernels), sum(kernels))
+            durations = (kernels if key is None else kernels.where("thread_range", key)).duration
+            said, found = totals.get(key, (0, 0)), (len(durations), int(durations.sum()))
             if said != found:
                 of = f" for {key}" if key else ""
                 text = f"{name} counts {said[0]} kernels of {said[1]} ns{of}, report.sqlite {found[0]} of {found[1]}"
@@ -137,7 +138,7 @@ def total_differences(case: CaseEvidence) -> list[str]:
 def range_differences(case: CaseEvidence) -> list[str]:
     wrong = []
     for name in map(case.plan.range_name, case.plan.variants):
-        found = sum(r.name == name for r in case.nsys.ranges)
+        found = case.nsys.ranges.count(name)
         said = case.ranges[name].instances if name in case.ranges else 0
         if said != found:
             wrong.append(f"nvtx_sum.csv has {said} instances of {name}, report.sqlite {found}")

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from ..evidence import Book, GpuOp
+from ..columnar.segments import split
+from ..evidence import Book, Operations
 
 Replay = tuple[int | None, int]
 """(iteration of the range, correlation of the launching call)."""
 
 
-def replays(book: Book, name: str) -> Mapping[Replay, list[GpuOp]]:
+def replays(book: Book, name: str) -> Mapping[Replay, Operations]:
     """The operations of each replay in a range."""
-    found: dict[Replay, list[GpuOp]] = {}
-    for op in book.ops:
-        if op.graph and op.range == name:
-            found.setdefault((op.iteration, op.correlation), []).append(op)
+    ops = book.ops.where("range", name).where("graph", True)
+    found: dict[Replay, Operations] = {}
+    for mine in split([ops.column("iteration"), ops.column("correlation")]):
+        own = ops.take(mine)
+        found[own[0].iteration, own[0].correlation] = own
     return found
 
 
@@ -24,10 +26,10 @@ def graph_faults(book: Book, name: str) -> Iterator[str]:
     """Nodes that ran twice in a replay, and calls whose replays ran other operations than the first call's."""
     calls: dict[int | None, Counter] = {}
     for (iteration, _), ops in sorted(replays(book, name).items(), key=str):
-        nodes = Counter(op.graph_node for op in ops if op.graph_node is not None)
+        nodes = Counter(node for node in ops.decoded("graph_node") if node is not None)
         if twice := [node for node, count in nodes.items() if count > 1]:
             yield f"call {iteration}: {len(twice)} nodes of a CUDA graph ran more than once in a replay"
-        calls.setdefault(iteration, Counter()).update(op.name for op in ops)
+        calls.setdefault(iteration, Counter()).update(ops.decoded("name"))
     if not calls:
         return
     first = min(calls, key=str)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 from ..capture import CaseEvidence
+from ..columnar import Column
+from ..columnar.segments import spans
 from ..errors import EvidenceError
-from ..evidence import GpuOp, statistics
+from ..evidence import statistics
 from ..nsys.book import announced_name
 from ..nsys.database import connect
 from ..nsys.tables import COLUMNS, Cell, read_stats_csv
@@ -32,23 +34,20 @@ def wrong_figures(case: CaseEvidence) -> list[str]:
 def host_times(case: CaseEvidence) -> Iterator[str]:
     """Host time of each announced range."""
     for name, row in rows_of_ranges(case, HOST).items():
-        durations = [r.end - r.start for r in case.nsys.ranges if r.name == name]
+        durations = case.nsys.ranges.where("name", name).duration
         wanted = figures(durations)
-        yield from compared(HOST, name, row, {**wanted, "Total Time (ns)": sum(durations)})
+        yield from compared(HOST, name, row, {**wanted, "Total Time (ns)": int(durations.sum())})
 
 
 def gpu_spans(case: CaseEvidence) -> Iterator[str]:
     """From the first GPU operation's start to the last one's end; nsys goes by the range's own thread alone."""
     for name, row in rows_of_ranges(case, SPANS).items():
-        ops = [op for op in case.nsys.ops if op.range == name]
-        if not ops or any(op.thread_range != name for op in ops):
+        ops = case.nsys.ops.where("range", name)
+        if not ops or ops.seen("thread_range") != {name}:
             continue
-        instances: dict[tuple, list[GpuOp]] = {}
-        for op in ops:
-            instances.setdefault((op.process, op.iteration), []).append(op)
-        spans = [max(o.end for o in of) - min(o.start for o in of) for of in instances.values()]
-        wanted = {f"Proj {column}": value for column, value in figures(spans).items()}
-        yield from compared(SPANS, name, row, {**wanted, "Total Proj Time (ns)": sum(spans)})
+        projected = spans(ops.start, ops.end, ops.column("process"), ops.column("iteration"))
+        wanted = {f"Proj {column}": value for column, value in figures(projected).items()}
+        yield from compared(SPANS, name, row, {**wanted, "Total Proj Time (ns)": int(projected.sum())})
 
 
 def kernel_spread(case: CaseEvidence) -> Iterator[str]:
@@ -100,7 +99,7 @@ def printed(path: Path) -> list[dict[str, Cell]]:
         return []
 
 
-def figures(durations: Sequence[int]) -> Figures:
+def figures(durations: Column) -> Figures:
     stats = statistics(durations)
     if stats is None:
         return {}

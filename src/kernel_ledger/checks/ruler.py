@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..capture import CaseEvidence
-from ..evidence import Book, GpuOp
+from ..evidence import Book, Operations
 from ..names import base_name
 from ..plan_file import Plan
 from .outcome import CPU, NOT_APPLICABLE, Outcome, Parts
@@ -37,21 +39,21 @@ def check(plan: Plan, case: CaseEvidence, rows: list[dict]) -> Outcome:
 
 def faults(book: Book, range_name: str, known: dict, iterations: int) -> list[str]:
     """What one book says of one kernel that the program knew beforehand."""
-    ops = [op for op in book.ops if op.range == range_name and base_name(op.name) == known["kernel"]]
+    ops = of_kernel(book.ops.where("range", range_name), known["kernel"])
     kernel, wanted = known["kernel"], known["launches"] * iterations
     wrong = (
         [] if len(ops) == wanted else [f"{kernel} was launched {wanted} times, {len(ops)} are in the book"]
     )
     for what, value in ("grid", tuple(known["grid"])), ("block", tuple(known["block"])):
-        odd = {getattr(op, what) for op in ops} - {value}
+        odd = ops.seen(what) - {value}
         if odd:
             wrong.append(f"{kernel} has {what} {value}, the book says {sorted(odd, key=str)}")
-    if ops and (fastest := min(ops, key=duration)).duration < known["least_ns"]:
-        wrong.append(
-            f"{kernel} cannot take less than {known['least_ns']} ns, the book says {fastest.duration}"
-        )
+    if ops and (fastest := int(ops.duration.min())) < known["least_ns"]:
+        wrong.append(f"{kernel} cannot take less than {known['least_ns']} ns, the book says {fastest}")
     return wrong
 
 
-def duration(op: GpuOp) -> int:
-    return op.duration
+def of_kernel(ops: Operations, kernel: str) -> Operations:
+    """The operations of all kernels with this short name."""
+    named = np.array([base_name(name) == kernel for name in ops.values("name")], dtype=bool)
+    return ops.take(named[ops.column("name")]) if len(ops) else ops

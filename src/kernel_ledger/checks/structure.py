@@ -7,8 +7,12 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from ..capture import CaseEvidence
-from ..evidence import Book, GpuOp
+from ..columnar import NONE
+from ..columnar.segments import split
+from ..evidence import Book, GpuOp, Operations
 from ..plan_file import Plan
 from .outcome import Outcome, Parts, findings, shorten
 
@@ -43,12 +47,17 @@ def odd_medians(timing: dict[str, Any] | None) -> Iterable[str]:
 def faults(book: Book) -> Iterable[str]:
     """Everything in a book that cannot have happened."""
     yield from (f.text for f in book.findings if f.check == "structure")
-    for instance in book.ranges:
-        if instance.end < instance.start:
-            yield f"range {instance.name} ends before it starts"
-    for op in book.ops:
+    for instance in book.ranges.take(book.ranges.duration < 0):
+        yield f"range {instance.name} ends before it starts"
+    for op in suspects(book.ops):
         yield from impossible(op)
     yield from overlaps(book.ops)
+
+
+def suspects(ops: Operations) -> Operations:
+    """Those of which ``impossible`` has something to say."""
+    launched = ops.column("launch_start")
+    return ops.take((ops.start <= 0) | (ops.duration <= 0) | ((launched != NONE) & (ops.start < launched)))
 
 
 def impossible(op: GpuOp) -> Iterable[str]:
@@ -63,19 +72,28 @@ def impossible(op: GpuOp) -> Iterable[str]:
         yield f"{op.name} starts {op.launch_start - op.start} ns before the call that launched it"
 
 
-def overlaps(ops: tuple[GpuOp, ...]) -> Iterable[str]:
+def overlaps(ops: Operations) -> Iterable[str]:
     """Operations of one stream that ran at the same time.
 
     Branches of one CUDA graph may: its replay is one call, whose operations share a correlation.
     """
-    streams: dict[tuple, list[GpuOp]] = {}
-    for op in ops:
-        streams.setdefault((op.device, op.stream), []).append(op)
-    for (_, stream), members in sorted(streams.items(), key=lambda item: str(item[0])):
-        ordered = sorted(members, key=lambda o: (o.start, o.end))
-        before = ordered[0]
-        for after in ordered[1:]:
+    streams = [ops.take(mine) for mine in split([ops.column("device"), ops.column("stream")])]
+    for members in sorted(streams, key=lambda own: str((own[0].device, own[0].stream))):
+        for before, after in overlapping(members):
             one_replay = before.graph and after.graph and before.correlation == after.correlation
-            if after.start < before.end and not one_replay:
-                yield f"{before.name} and {after.name} overlap by {before.end - after.start} ns on stream {stream}"
-            before = max(before, after, key=lambda o: o.end)
+            if not one_replay:
+                lasting = f"{before.end - after.start} ns on stream {after.stream}"
+                yield f"{before.name} and {after.name} overlap by {lasting}"
+
+
+def overlapping(members: Operations) -> Iterable[tuple[GpuOp, GpuOp]]:
+    """Pairs of operations of one stream, by start, of which the second began before the first had ended.
+
+    The first is the one, of all that began before, that ended last.
+    """
+    ordered = members.take(np.lexsort((members.end, members.start)))
+    until = np.maximum.accumulate(ordered.end)
+    later = np.append(True, until[1:] > until[:-1])  # those that end later than all before them
+    longest = np.maximum.accumulate(np.where(later, np.arange(len(later)), 0))
+    after = np.flatnonzero(ordered.start[1:] < until[:-1]) + 1
+    yield from zip(ordered.take(longest[after - 1]), ordered.take(after), strict=True)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 from ..capture import CaseEvidence
-from ..evidence import GpuOp
+from ..columnar import joined as join
+from ..columnar.segments import covered
+from ..evidence import Operations
 from ..reconcile.calls import chain_groups, per_call
 from ..reconcile.groups import OUTSIDE, Group, group
-from ..reconcile.ranges import union
 
 Samples = Mapping[str, Sequence[float]]
 """Witness ("events", "torch", "nsys") -> durations in ns."""
@@ -69,23 +70,18 @@ def events(case: CaseEvidence, variant: str) -> Samples:
     return {"events": timed.get("samples_ns", [])}
 
 
-def both(groups: Iterable[Group], of_calls: Callable[[list[GpuOp]], Sequence[int]]) -> Samples:
+def both(groups: Iterable[Group], of_calls: Callable[[Sequence[Operations]], Sequence[int]]) -> Samples:
     groups = list(groups)
-    return {
-        "torch": of_calls([op for g in groups for op in g.torch]),
-        "nsys": of_calls([op for g in groups for op in g.nsys]),
-    }
+    return {"torch": of_calls([g.torch for g in groups]), "nsys": of_calls([g.nsys for g in groups])}
 
 
-def times(ops: list[GpuOp]) -> Sequence[int]:
+def times(parts: Sequence[Operations]) -> Sequence[int]:
     """Summed durations of each call."""
-    stats = per_call(ops)
-    return stats.durations if stats else ()
+    stats = per_call(parts)
+    return tuple(stats.durations.tolist()) if stats else ()
 
 
-def busy(ops: list[GpuOp]) -> Sequence[int]:
+def busy(parts: Sequence[Operations]) -> Sequence[int]:
     """Time in which at least one operation ran, of each call."""
-    calls: dict[int | None, list[GpuOp]] = {}
-    for op in ops:
-        calls.setdefault(op.iteration, []).append(op)
-    return [union(own) for own in calls.values()]
+    columns = ([ops.column(name) for ops in parts] for name in ("start", "end", "iteration"))
+    return covered(*map(join, columns)).tolist()

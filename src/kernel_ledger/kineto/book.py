@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from ..columnar import NONE
+from ..columnar import NONE, Column, column
+from ..columnar.table import combined, dense
 from ..cuda_calls import is_graph_launch, launches
 from ..dropped import lost_records
 from ..errors import EvidenceError
-from ..evidence import Book, Finding, GpuOp, RangeInstance, place
+from ..evidence import Book, Finding, Instances, Operations
 from ..names import demangle, memory_name
+from ..placing import place
 from .attribution import doubled, launching_calls, owners
 from .columns import KINDS, Columns, geometry, read_columns, shapes
 from .events import OPERATIONS
@@ -45,71 +48,76 @@ def build_book(path: Path, columns: Columns, announced: Collection[str]) -> Book
         for correlation, count in doubled(columns)
     ]
     calls = launching_calls(columns)
-    ops = list(operations(columns, calls, owners(columns, calls)))
+    ops = operations(columns, calls, owners(columns, calls))
     if missing := int(np.count_nonzero(calls < 0)):
         text = f"{missing} GPU operations have no launching call"
         findings.append(Finding("structure", text, path.name))
     ranges = announced_ranges(columns, announced)
-    placed = with_enclosing(place(ops, ranges))
     unseen = unanswered(columns, ops)
-    return Book(path.name, placed, ranges, tuple(findings), unseen, epoch=columns.epoch, rank=columns.rank)
+    ops = with_enclosing(place(ops, ranges))
+    return Book(path.name, ops, ranges, tuple(findings), unseen, epoch=columns.epoch, rank=columns.rank)
 
 
-def unanswered(columns: Columns, ops: Iterable[GpuOp]) -> int:
-    """How many launching calls left no operation."""
-    launched = {op.correlation for op in ops if op.level == "kernel" or op.graph}
-    apis = [launches(name) for name in columns.names.all()]
-    last = dict(zip(columns.calls["correlation"].tolist(), columns.calls["name"].tolist(), strict=True))
-    return len({correlation for correlation, name in last.items() if apis[name]} - launched)
+def unanswered(columns: Columns, ops: Operations) -> int:
+    """How many launching calls left no operation; of calls that share a correlation the last one counts."""
+    correlation = columns.calls["correlation"]
+    rank = np.argsort(correlation, kind="stable")
+    last = rank[np.append(correlation[rank][1:] != correlation[rank][:-1], True)] if len(rank) else rank
+    apis = np.array([launches(name) for name in columns.names.all()], dtype=bool)
+    started = correlation[last[apis[columns.calls["name"][last]]]]
+    launched = ops.take(ops.has("level", "kernel") | ops.has("graph", True)).column("correlation")
+    return len(np.setdiff1d(started, launched))
 
 
-def announced_ranges(columns: Columns, announced: Collection[str]) -> tuple[RangeInstance, ...]:
+def announced_ranges(columns: Columns, announced: Collection[str]) -> Instances:
     names, part = columns.names.all(), columns.annotations
-    rows = zip(part["name"].tolist(), part["start"].tolist(), part["end"].tolist(), strict=True)
-    return tuple(
-        RangeInstance(names[name], start, end) for name, start, end in rows if names[name] in announced
+    known = np.array([name in announced for name in names], dtype=bool)
+    ours = np.flatnonzero(known[part["name"]]) if len(part["name"]) else column()
+    name, start, end = (part[key][ours] for key in ("name", "start", "end"))
+    return Instances.build(len(ours), name=(name, names), start=start, end=end)
+
+
+def operations(columns: Columns, calls: Column, owner: Column) -> Operations:
+    """``calls``, ``owner``: of each operation its call and its operator, as in attribution."""
+    part, names, texts = columns.operations, columns.names.all(), columns.texts.all()
+    which, spelled = combined([part["name"], part["level"]])
+    sizes = {key: decoded(part[key], texts, geometry) for key in ("grid", "block")}
+    owning = columns.operators
+    dims, shown = decoded(owning["shapes"], texts, shapes)
+    return Operations.build(
+        len(calls),
+        **{key: part[key] for key in ("start", "end", "device", "stream", "correlation", "bytes")},
+        level=(part["level"], list(OPERATIONS.values())),
+        name=(which, [spelling(names[n], kind) for n, kind in zip(*lists(spelled), strict=True)]),
+        symbol=(part["name"], names),
+        **sizes,
+        graph_node=decoded(part["node"], texts, node),
+        launch_start=of_other(columns.calls["start"], calls, NONE),
+        thread=of_owner(columns.calls["thread"], calls, columns.threads.all(), None),
+        graph=of_owner(columns.calls["name"], calls, [is_graph_launch(name) for name in names], False),
+        operator=of_owner(owning["name"], owner, names, ""),
+        input_shapes=of_owner(dims, owner, shown, ""),
     )
 
 
-def operations(columns: Columns, calls: np.ndarray, owner: np.ndarray) -> Iterable[GpuOp]:
-    """One GpuOp for each operation.  ``calls``, ``owner``: its call and its operator, as in attribution."""
-    part, names, texts, threads = (
-        columns.operations,
-        columns.names.all(),
-        columns.texts.all(),
-        columns.threads.all(),
-    )
-    call_start, call_name, call_thread = (columns.calls[key].tolist() for key in ("start", "name", "thread"))
-    op_name, op_shapes = (columns.operators[key].tolist() for key in ("name", "shapes"))
-    spelled = {
-        (name, kind): spelling(names[name], kind)
-        for name, kind in set(zip(part["name"].tolist(), part["level"].tolist(), strict=True))
-    }
-    shown = {i: shapes(texts[i]) for i in set(np.unique(columns.operators["shapes"]).tolist())}
-    sizes = {i: geometry(texts[i]) for key in ("grid", "block") for i in np.unique(part[key]).tolist()}
-    nodes = {i: node(texts[i]) for i in np.unique(part["node"]).tolist()}
-    keys = ("level", "name", "start", "end", "device", "stream", "correlation", "grid", "block", "bytes")
-    rows = zip(*(part[k].tolist() for k in (*keys, "node")), calls.tolist(), owner.tolist(), strict=True)
-    for kind, name, start, end, device, stream, correlation, grid, block, size, at, call, op in rows:
-        yield GpuOp(
-            level=OPERATIONS[KINDS[kind]],
-            name=spelled[name, kind],
-            symbol=names[name],
-            start=start,
-            end=end,
-            device=known(device),
-            stream=known(stream),
-            correlation=correlation,
-            grid=sizes[grid],
-            block=sizes[block],
-            bytes=known(size),
-            launch_start=call_start[call] if call >= 0 else None,
-            thread=threads[call_thread[call]] if call >= 0 else None,
-            operator=names[op_name[op]] if op >= 0 else "",
-            input_shapes=shown[op_shapes[op]] if op >= 0 else "",
-            graph=call >= 0 and is_graph_launch(names[call_name[call]]),
-            graph_node=nodes[at],
-        )
+def of_other(values: Column, at: Column, absent: int) -> Column:
+    """``values`` of the records that ``at`` refers to; ``absent`` where it refers to none."""
+    return np.append(values, absent)[at]  # NOWHERE takes the last
+
+
+def of_owner(codes: Column, at: Column, values: Sequence[Any], absent: object) -> tuple[Column, list[Any]]:
+    """A coded field of the records that ``at`` refers to."""
+    return of_other(codes, at, len(values)), [*values, absent]
+
+
+def decoded(codes: Column, texts: Sequence[bytes], read: Callable[[bytes], Any]) -> tuple[Column, list[Any]]:
+    """(codes, values) of JSON texts: each text is decoded once."""
+    used, number = dense(codes)
+    return number, [read(texts[code]) for code in used.tolist()]
+
+
+def lists(columns: Iterable[Column]) -> list[list[int]]:
+    return [values.tolist() for values in columns]
 
 
 def spelling(name: str, kind: int) -> str:
@@ -117,15 +125,14 @@ def spelling(name: str, kind: int) -> str:
     return demangle(name) if KINDS[kind] == "kernel" else memory_name(name)
 
 
-def known(value: int) -> int | None:
-    return None if value == NONE else value
-
-
 def node(text: bytes) -> object:
     """The node of a CUDA graph as Kineto wrote it, None where it did not."""
     return msgspec.json.decode(text) if text else None
 
 
-def with_enclosing(ops: Iterable[GpuOp]) -> tuple[GpuOp, ...]:
+def with_enclosing(ops: Operations) -> Operations:
     """A launch without an operator (Triton from Python) belongs to the range around it."""
-    return tuple(op if op.operator or op.range is None else replace(op, operator=op.range) for op in ops)
+    operators, ranges = list(ops.values("operator")), list(ops.values("range"))
+    lent = ops.has("operator", "") & ~ops.has("range", None)
+    codes = np.where(lent, ops.column("range") + len(operators), ops.column("operator"))
+    return ops.altered(operator=(codes, [*operators, *ranges]))

@@ -6,12 +6,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..cuda_calls import is_graph_launch
-from ..evidence import Book, Finding, GpuOp, RangeInstance, Statistics, place
-from ..names import demangle, memory_name
-from .database import PROCESS_OF_THREAD, read_sqlite
-from .rows import KernelRow, MemoryRow, NsysBook
+import numpy as np
+
+from ..columnar import NONE
+from ..errors import EvidenceError
+from ..evidence import Book, Finding, Instances, Operations, Statistics
+from ..placing import place
+from .columns import export
+from .instances import events
+from .operations import Launching, launching, read_operations
 from .tables import COLUMNS, DOMAIN, range_name, read_stats_csv, split_range_symbol
+
+GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,97 +34,56 @@ def read(path: Path, announced: Collection[str], processes: int = 1) -> Book:
 
     Raises EvidenceError where the file is not a readable export.
     """
-    book = read_sqlite(path)
-    findings = list(contradictions(book, path.name, processes))
-    ours = [r for r in book.ranges or () if r.name in announced and r.domain in (DOMAIN, None)]
+    with export(path) as source:
+        for table in ("StringIds", "META_DATA_EXPORT"):
+            if table not in source.tables:
+                raise EvidenceError("this is no export of nsys", where=path, expected=f"a table {table}")
+        strings = dict(source.connection.execute("SELECT id, value FROM StringIds"))
+        nvtx, calls = events(source, strings), launching(source, strings)
+        ops = read_operations(source, strings, calls, nvtx, announced)
+        graphs = source.count(GRAPHS)
+    ours = nvtx.among(announced, (DOMAIN, None))
+    findings = list(contradictions(ops, calls, graphs, path.name, processes))
+    open_ = ours[nvtx.end[ours] == NONE]
     findings += [
-        Finding("structure", f"range {r.name} was never closed", path.name) for r in ours if r.end is None
+        Finding("structure", f"range {nvtx.names[name]} was never closed", path.name)
+        for name in nvtx.name[open_].tolist()
     ]
-    ranges = tuple(
-        RangeInstance(r.name, r.start, r.end, r.thread & PROCESS_OF_THREAD) for r in ours if r.end is not None
+    closed = ours[nvtx.end[ours] != NONE]
+    ranges = Instances.build(
+        len(closed),
+        name=(nvtx.name[closed], nvtx.names),
+        start=nvtx.start[closed],
+        end=nvtx.end[closed],
+        process=nvtx.process[closed],
     )
-    kernels = [kernel(row, announced) for row in book.kernels or ()]
-    memory = [memory_op(row, announced) for row in book.memory or ()]
-    recorded = {(row.process, row.correlation) for row in book.kernels or ()}
-    recorded |= {(row.process, row.correlation) for row in book.memory or () if replayed(row)}
+    recorded = ops.take(ops.has("level", "kernel") | ops.has("graph", True))
     return Book(
         source=path.name,
-        ops=place([*kernels, *memory], ranges),
+        ops=place(ops, ranges),
         ranges=ranges,
         findings=tuple(findings),
-        launches_without_kernel=len(book.launching - recorded),
-        graphs=book.graph_launches or 0,
+        launches_without_kernel=calls.unanswered(recorded.column("process"), recorded.column("correlation")),
+        graphs=graphs,
     )
 
 
-def contradictions(book: NsysBook, file: str, ran: int) -> list[Finding]:
+def contradictions(ops: Operations, calls: Launching, graphs: int, file: str, ran: int) -> list[Finding]:
     """What the export says against itself."""
     found = []
-    if book.graph_launches:
-        text = f"{book.graph_launches} CUDA graphs were recorded as one block each; record with --cuda-graph-trace=node"
+    if graphs:
+        text = f"{graphs} CUDA graphs were recorded as one block each; record with --cuda-graph-trace=node"
         found.append(Finding("conservation", text, file))
-    processes = {row.process for row in [*(book.kernels or ()), *(book.memory or ())]}
-    if len(processes) > ran:
+    processes = len(np.unique(ops.column("process")))
+    if processes > ran:
         one = "a pass is one process" if ran == 1 else f"this pass is {ran} processes"
-        text = f"GPU operations of {len(processes)} processes are in the report; {one}"
+        text = f"GPU operations of {processes} processes are in the report; {one}"
         found.append(Finding("conservation", text, file))
-    doubled = sum(count > 1 for count in (book.calls or {}).values())
-    if doubled:
+    if doubled := calls.doubled():
         found.append(Finding("structure", f"{doubled} correlation ids belong to several API calls", file))
-    orphans = sum(row.call is None for row in [*(book.kernels or ()), *(book.memory or ())])
-    if orphans:
+    if orphans := int(np.count_nonzero(ops.column("launch_start") == NONE)):
         found.append(Finding("structure", f"{orphans} GPU operations have no launching call", file))
     return found
-
-
-def replayed(row: KernelRow | MemoryRow) -> bool:
-    """Whether the replay of a CUDA graph launched it."""
-    return row.call is not None and is_graph_launch(row.call.name)
-
-
-def launched_by(row: KernelRow | MemoryRow, announced: Collection[str]) -> dict:
-    """The fields of an operation that its launching call gives."""
-    return {
-        "launch_start": row.call.start if row.call else None,
-        "thread": row.call.thread if row.call else None,
-        "thread_range": next((name for name in reversed(row.range_path) if name in announced), None),
-        "innermost": row.range_path[-1] if row.range_path else None,
-        "graph": replayed(row),
-        "graph_node": row.graph_node,
-        "process": row.process,
-    }
-
-
-def kernel(row: KernelRow, announced: Collection[str]) -> GpuOp:
-    symbol = row.symbol or row.demangled
-    return GpuOp(
-        level="kernel",
-        name=demangle(symbol),
-        symbol=symbol,
-        start=row.start,
-        end=row.end,
-        device=row.device,
-        stream=row.stream,
-        correlation=row.correlation,
-        grid=row.grid,
-        block=row.block,
-        **launched_by(row, announced),
-    )
-
-
-def memory_op(row: MemoryRow, announced: Collection[str]) -> GpuOp:
-    return GpuOp(
-        level="memory",
-        name=memory_name(row.kind),
-        symbol=row.kind,
-        start=row.start,
-        end=row.end,
-        device=row.device,
-        stream=row.stream,
-        correlation=row.correlation,
-        bytes=row.bytes,
-        **launched_by(row, announced),
-    )
 
 
 def read_kernels(path: Path, announced: Collection[str]) -> Mapping[tuple[str | None, str], Statistics]:

@@ -24,6 +24,7 @@ KERNELS, CALLS, RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNT
 COPIES = ("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 PROCESS_OF_THREAD = ~0xFFFFFF
 DOMAIN_CREATED = 75
+AGAIN = "export the report again with the nsys version that recorded it"
 SPARSE = 1 << 27  # a bound of 1 GB a column, of which the pages that no row fills are never touched
 TOGETHER = 1 << 14
 """Rows that are fetched at once."""
@@ -41,7 +42,7 @@ def export(path: Path) -> Iterator[Export]:
             "this is not a readable SQLite export",
             where=path,
             found=error,
-            next_step="export the report again with the nsys version that recorded it",
+            next_step=AGAIN,
         ) from error
 
 
@@ -69,6 +70,12 @@ class Export:
                 values[at : at + part.shape[1]] = those
             at += part.shape[1]
         return [values[:at] for values in found]
+
+    def count(self, table: str) -> int:
+        """How many rows a table has; none where there is no such table."""
+        if table not in self.tables:
+            return 0
+        return self.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
     def bound(self, table: str, where: str) -> int:
         """How many rows there are at most: the last rowid, at once; their number, where rowids are sparse."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..evidence import Book, GpuOp
+import numpy as np
+
+from ..columnar import NONE, Column, column
+from ..columnar.table import combined
+from ..evidence import Book, Operations
 from ..plan_file import PlannedCase
 from .ranges import operator_of
 
@@ -37,15 +41,16 @@ def operator_rows(
     """Rows of one variant: "agree", "disagree", or "unknown" with the reason."""
     announced = frozenset(map(case.range_name, case.variants))
     name = case.range_name(variant)
-    ours = calls(torch, name)
-    theirs = calls(nsys, name) if nsys else {}
+    ours = launched(torch, name)
+    theirs = launched(nsys, name) if nsys else None
     reason = None if emitted and nsys else OFF if nsys else "the nsys book cannot be read"
-    if reason is None and paired_names(ours) != paired_names(theirs):
+    if reason is None and not paired(ours, theirs):
         reason = "both books do not have the same kernels in the same order of launching"
     if reason is None:
-        pairs = Counter(both(ours, theirs, name, announced))
+        inside = [operator_of(text, announced) for text in theirs.values("innermost")]
+        pairs = tallied(ours, name, theirs.column("innermost"), inside)
     else:
-        pairs = Counter((op.name, torch_operator(op, name), None) for ops in ours.values() for op in ops)
+        pairs = tallied(ours, name, np.zeros(len(ours), dtype=np.int64), [None])
     rows = [judged(pair, count, reason) for pair, count in pairs.items()]
     return [
         dict(identity) | row
@@ -53,34 +58,32 @@ def operator_rows(
     ]
 
 
-def calls(book: Book, name: str) -> dict[int, list[GpuOp]]:
-    """Call -> its operations in the order in which they were launched."""
-    found: dict[int, list[GpuOp]] = {}
-    for op in book.ops:
-        if op.range == name:
-            found.setdefault(op.iteration, []).append(op)
-    return {
-        n: sorted(ops, key=lambda op: (op.launch_start or 0, op.start)) for n, ops in sorted(found.items())
-    }
+def launched(book: Book, name: str) -> Operations:
+    """The operations of a range, call by call in the order in which they were launched."""
+    ops = book.ops.where("range", name)
+    launch = ops.column("launch_start")
+    return ops.take(np.lexsort((ops.start, np.where(launch == NONE, 0, launch), ops.column("iteration"))))
 
 
-def paired_names(ops: Mapping[int, Sequence[GpuOp]]) -> dict[int, list[str]]:
-    return {number: [op.name for op in of_call] for number, of_call in ops.items()}
+def paired(ours: Operations, theirs: Operations) -> bool:
+    """Whether both have the same kernels in the same calls and order."""
+    if not np.array_equal(ours.column("iteration"), theirs.column("iteration")):
+        return False
+    of_theirs = column([ours.code("name", name) for name in theirs.values("name")])
+    return np.array_equal(ours.column("name"), of_theirs[theirs.column("name")] if theirs else column())
 
 
-def torch_operator(op: GpuOp, name: str) -> str | None:
-    return op.operator if op.operator and op.operator != name else None
-
-
-def both(
-    ours: Mapping[int, Sequence[GpuOp]],
-    theirs: Mapping[int, Sequence[GpuOp]],
-    name: str,
-    announced: frozenset[str],
-) -> Iterator[tuple[str, str | None, str | None]]:
-    for number, ops in ours.items():
-        for op, other in zip(ops, theirs[number], strict=True):
-            yield op.name, torch_operator(op, name), operator_of(other.innermost, announced)
+def tallied(
+    ours: Operations, name: str, inside: Column, operators: Sequence[str | None]
+) -> Counter[tuple[str, str | None, str | None]]:
+    """(kernel, torch's operator, nsys's operator) -> launches.  ``inside``: of each launch an index into ``operators``."""
+    number, keys = combined([ours.column("name"), ours.column("operator"), inside])
+    known = [None if text in ("", name) else text for text in ours.values("operator")]
+    found: Counter = Counter()
+    counts = np.bincount(number).tolist()
+    for kernel, operator, other, count in zip(*(key.tolist() for key in keys), counts, strict=True):
+        found[ours.values("name")[kernel], known[operator], operators[other]] += count
+    return found
 
 
 def judged(pair: tuple[str, str | None, str | None], count: int, reason: str | None) -> Row:

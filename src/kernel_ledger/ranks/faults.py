@@ -62,7 +62,7 @@ def book_of(part: CaseEvidence, book: str, variant: str) -> Book | None:
 def collectives(book: Book | None, range_name: str) -> Counter | None:
     if book is None:
         return None
-    return Counter(op.name for op in book.ops if op.range == range_name and communicates(op.name))
+    return Counter(filter(communicates, book.ops.where("range", range_name).decoded("name")))
 
 
 def different_outputs(whole: CaseEvidence) -> Iterator[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
+
+import numpy as np
+
+from ..columnar import Column, column
 
 Stretch = tuple[int, int]
 
@@ -38,7 +41,10 @@ def common(one: list[Stretch], other: list[Stretch]) -> list[Stretch]:
     return found
 
 
-def touches(stretch: Stretch, of: list[Stretch]) -> bool:
-    """Whether a stretch shares time with a union."""
-    at = bisect_right(of, (stretch[1], -1)) - 1
-    return at >= 0 and of[at][1] > stretch[0]
+def any_touches(start: Column, end: Column, of: list[Stretch]) -> bool:
+    """Whether any of these stretches shares time with a union."""
+    if not of:
+        return False
+    begins, ends = (column(side) for side in zip(*of, strict=True))
+    at = np.searchsorted(begins, end, side="left") - 1  # the last one that begins before the stretch ends
+    return bool(np.any((at >= 0) & (ends[at] > start)))

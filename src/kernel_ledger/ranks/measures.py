@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..evidence import Book, GpuOp
+from ..columnar.segments import split
+from ..evidence import Book, Operations
 from .communication import communicates
 from .intervals import Stretch, common, length, union
 
@@ -26,19 +27,19 @@ class Call:
 def calls_of(book: Book, range_name: str) -> list[Call]:
     """The calls of a range in order.  A call is as the book has it: what was lost is missing here too."""
     epoch = book.epoch or 0
-    own: dict[int, list[GpuOp]] = {}
-    for op in book.ops:
-        if op.range == range_name:
-            own.setdefault(op.iteration, []).append(op)
-    hosts = sorted((r.start, r.end) for r in book.ranges if r.name == range_name)
-    return [call_of(own.get(number, []), host, epoch) for number, host in enumerate(hosts)]
+    ops, ranges = book.ops.where("range", range_name), book.ranges.where("name", range_name)
+    own = {int(ops.column("iteration")[at[0]]): ops.take(at) for at in split([ops.column("iteration")])}
+    hosts = sorted(zip(ranges.column("start").tolist(), ranges.column("end").tolist(), strict=True))
+    return [call_of(own.get(number, ops[:0]), host, epoch) for number, host in enumerate(hosts)]
 
 
-def call_of(ops: Sequence[GpuOp], host: Stretch, epoch: int) -> Call:
-    exchanges = sorted((op.start, op.end) for op in ops if communicates(op.name))
-    computing = union((op.start, op.end) for op in ops if not communicates(op.name))
+def call_of(ops: Operations, host: Stretch, epoch: int) -> Call:
+    with_others = [communicates(name) for name in ops.decoded("name")]
+    spans = ops.stretches()
+    exchanges = sorted(span for span, shared in zip(spans, with_others, strict=True) if shared)
+    computing = union(span for span, shared in zip(spans, with_others, strict=True) if not shared)
     communicating = union(exchanges)
-    spans = [(op.start, op.end) for op in ops] or [host]
+    spans = spans or [host]
     return Call(
         start=min(start for start, _ in spans) + epoch,
         end=max(end for _, end in spans) + epoch,

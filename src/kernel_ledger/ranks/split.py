@@ -6,14 +6,21 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
-from ..evidence import Book, GpuOp
+import numpy as np
+
+from ..columnar import NONE
+from ..columnar.records import Records
+from ..columnar.segments import spans, split
+from ..columnar.table import dense
+from ..evidence import Book
 from ..files import read_json
 from ..nsys import book as nsys_book
 from ..nsys.book import RangeRow
 from .naming import pid_of, rank_of_pid
 
+Part = TypeVar("Part", bound=Records)
 OWN = ("gpu", "probe", "tf32", "output_sha256", "output_norms", "nvml")
 
 
@@ -29,11 +36,14 @@ def nsys_of_rank(book: Book, record: Mapping[str, Any], rank: int) -> Book:
     What is wrong with the book as a whole stays with every rank.
     """
     mine = belongs_to(record, rank)
-    return replace(
-        book,
-        ops=tuple(op for op in book.ops if mine(op.process)),
-        ranges=tuple(r for r in book.ranges if mine(r.process)),
-    )
+    return replace(book, ops=of_process(book.ops, mine), ranges=of_process(book.ranges, mine))
+
+
+def of_process(records: Part, mine: Callable[[int | None], bool]) -> Part:
+    """The records of the processes that are ``mine``."""
+    processes, number = dense(records.column("process"))
+    known = [mine(None if process == NONE else process) for process in processes.tolist()]
+    return records if all(known) else records.take(np.array(known, dtype=bool)[number])
 
 
 def belongs_to(record: Mapping[str, Any], rank: int) -> Callable[[int | None], bool]:
@@ -56,24 +66,19 @@ def first_rank(path: Path, announced: Collection[str]) -> Book:
 def strangers(book: Book, record: Mapping[str, Any]) -> list[int]:
     """Process ids in nsys's book that no rank told as its own."""
     known = rank_of_pid(record)
-    seen = {pid_of(part.process) for part in (*book.ops, *book.ranges) if part.process is not None}
+    processes = np.append(book.ops.column("process"), book.ranges.column("process"))
+    seen = {pid_of(process) for process in dense(processes)[0].tolist() if process != NONE}
     return sorted(seen - set(known))
 
 
 def summed_ranges(book: Book) -> dict[str, RangeRow]:
     """Range -> instances, median host time and median GPU span in ns, from the records themselves."""
-    hosts: dict[str, list[int]] = {}
-    for instance in book.ranges:
-        hosts.setdefault(instance.name, []).append(instance.end - instance.start)
-    calls: dict[str, dict[int, list[GpuOp]]] = {}
-    for op in book.ops:
-        if op.range is not None:
-            calls.setdefault(op.range, {}).setdefault(op.iteration, []).append(op)
-    spans = {
-        name: [max(op.end for op in ops) - min(op.start for op in ops) for ops in by_call.values()]
-        for name, by_call in calls.items()
-    }
-    return {
-        name: RangeRow(len(times), median(times), median(spans[name]) if name in spans else None)
-        for name, times in hosts.items()
-    }
+    found = {}
+    for mine in split([book.ranges.column("name")]):
+        own = book.ranges.take(mine)
+        name, ops = own[0].name, book.ops.where("range", own[0].name)
+        projected = spans(ops.start, ops.end, ops.column("iteration")).tolist()
+        found[name] = RangeRow(
+            len(own), median(own.duration.tolist()), median(projected) if projected else None
+        )
+    return found

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
-from statistics import median, stdev
+from statistics import stdev
 
+from ..columnar import column
+from ..columnar.statistics import absolute_deviation, middle
 from ..evidence import Statistics
 from ..plan_file import Limits
 
@@ -46,7 +48,7 @@ def scatter_pct(torch: Statistics, nsys: Statistics) -> float:
     books = [book.durations for book in (torch, nsys)]
     if min(map(len, books)) < 3:
         return 0.0
-    deviations = [MAD_TO_STDDEV * median(abs(d - median(book)) for d in book) for book in books]
+    deviations = [MAD_TO_STDDEV * absolute_deviation(column(book), middle(column(book))) for book in books]
     error = sqrt(sum(s * s / len(book) for s, book in zip(deviations, books, strict=True)))
     return 100 * MEDIAN_ERROR * error / nsys.median
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..capture import CaseEvidence
-from ..evidence import GpuOp, Statistics, statistics
+from ..columnar import joined
+from ..columnar.segments import sums
+from ..evidence import Operations, Statistics, statistics
 from ..plan_file import Limits
 from .groups import Group
 from .rows import CPU_REASON, Row, blank, say, settle
 from .shared import limits_for
 
 
-def per_call(ops: Iterable[GpuOp]) -> Statistics | None:
+def per_call(parts: Sequence[Operations]) -> Statistics | None:
     """Statistics of the summed GPU time of each call; ``count`` is the number of kernel launches."""
-    sums: dict[int, int] = {}
-    kernels = 0
-    for op in ops:
-        sums[op.iteration] = sums.get(op.iteration, 0) + op.duration
-        kernels += op.level == "kernel"
-    stats = statistics(list(sums.values()))
+    durations, calls = joined([p.duration for p in parts]), joined([p.column("iteration") for p in parts])
+    stats = statistics(sums(durations, calls))
+    kernels = sum(int(np.count_nonzero(p.has("level", "kernel"))) for p in parts)
     return None if stats is None else replace(stats, count=kernels)
 
 
@@ -64,8 +65,7 @@ def enter(
         row["status"] = "not_applicable"
         say(row, [CPU_REASON])
         return
-    torch = per_call(op for g in groups for op in g.torch)
-    nsys = per_call(op for g in groups for op in g.nsys)
+    torch, nsys = per_call([g.torch for g in groups]), per_call([g.nsys for g in groups])
     kernels = any(g.level == "kernel" for g in groups)
     limits, remarks = limits_for(groups, limits)
     settle(row, case, torch, nsys, limits, unknown)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from ..capture import CaseEvidence
-from ..evidence import GpuOp
+from ..columnar import column
+from ..columnar.segments import split
+from ..evidence import Book, Operations
 
 OUTSIDE = ""
 Geometry = tuple[tuple[int, int, int] | None, tuple[int, int, int] | None]
@@ -25,8 +27,8 @@ class Group:
     name: str
     geometry: Geometry
     whole: bool
-    torch: list[GpuOp] = field(default_factory=list)
-    nsys: list[GpuOp] = field(default_factory=list)
+    torch: Operations
+    nsys: Operations
     shared: bool = False
 
     @property
@@ -38,37 +40,54 @@ class Group:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        return tuple(sorted({op.operator for op in self.torch if op.operator}))
+        return tuple(sorted(self.torch.seen("operator") - {""}))
 
 
 def dimensions(value: tuple[int, int, int] | None) -> str:
     return "" if value is None else "x".join(map(str, value))
 
 
-def entries(case: CaseEvidence) -> Iterable[tuple[str, str, GpuOp]]:
-    """(book, variant, operation) for every GPU operation of the case; variant is "" outside its range."""
-    variant_of = {case.plan.range_name(v): v for v in case.plan.variants}
-    for variant, book in case.torch.items():
-        own = case.plan.range_name(variant)
-        for op in book.ops:
-            yield "torch", variant if op.range == own else OUTSIDE, op
-    for op in case.nsys.ops if case.nsys else ():
-        yield "nsys", variant_of.get(op.range, OUTSIDE), op
+@dataclass
+class Kind:
+    """The operations of one book that are of one group.  ``key``: variant, level, name and geometry."""
+
+    key: tuple[str, str, str, Geometry]
+    ops: Operations
+
+
+def kinds(book: Book, variant_of: Mapping[str, str]) -> Iterator[Kind]:
+    """The operations of a book by what they are, in the order of first ones.
+
+    ``variant_of``: range -> variant; outside of these it is "".
+    """
+    ops = book.ops
+    variants, codes = list(dict.fromkeys(variant_of.values())), ops.column("range")
+    number = column([variants.index(variant_of[r]) if r in variant_of else -1 for r in ops.values("range")])
+    variant = number[codes] if len(ops) else column()
+    fields = [ops.column(name) for name in ("level", "name", "grid", "block")]
+    for mine in split([variant, *fields]):
+        one, of = ops[int(mine[0])], variant[mine[0]]
+        geometry = (None, None) if one.level == "memory" else (one.grid, one.block)
+        yield Kind((variants[of] if of >= 0 else OUTSIDE, one.level, one.name, geometry), ops.take(mine))
 
 
 def group(case: CaseEvidence) -> list[Group]:
     """Every GPU operation of both books in exactly one group."""
-    found = list(entries(case))
-    geometries: dict[tuple[str, str, str], set[Geometry]] = {}
-    for _, variant, op in found:
-        geometries.setdefault((variant, op.level, op.name), set()).add((op.grid, op.block))
-    groups: dict[tuple, Group] = {}
-    for book, variant, op in found:
-        seen = geometries[variant, op.level, op.name]
-        whole = len(seen) == 1 or op.level == "memory"
-        geometry = (None, None) if op.level == "memory" else (op.grid, op.block)
-        key = (variant, op.level, op.name, geometry)
-        if key not in groups:
-            groups[key] = Group(variant, op.level, op.name, geometry, whole)
-        getattr(groups[key], book).append(op)
-    return list(groups.values())
+    variant_of = {case.plan.range_name(v): v for v in case.plan.variants}
+    found = [
+        ("torch", kind)
+        for variant, book in case.torch.items()
+        for kind in kinds(book, {case.plan.range_name(variant): variant})
+    ]
+    found += [("nsys", kind) for kind in kinds(case.nsys, variant_of)] if case.nsys else []
+    geometries: dict[tuple, set[Geometry]] = {}
+    parts: dict[tuple, dict[str, list[Operations]]] = {}
+    for book, kind in found:
+        geometries.setdefault(kind.key[:3], set()).add(kind.key[3])
+        parts.setdefault(kind.key, {"torch": [], "nsys": []})[book].append(kind.ops)
+    return [
+        Group(
+            *key, len(geometries[key[:3]]) == 1, *(Operations.joined(own[book]) for book in ("torch", "nsys"))
+        )
+        for key, own in parts.items()
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..capture import CaseEvidence
-from ..evidence import GpuOp, Statistics, statistics
+from ..evidence import Operations, Statistics, statistics
 from ..names import base_name
 from ..plan_file import Limits
 from .groups import OUTSIDE, Group, dimensions
@@ -41,22 +41,22 @@ def nsys_statistics(case: CaseEvidence, group: Group) -> tuple[Statistics | None
     if not group.nsys:
         return None, ""
     if group.level == "kernel" and group.whole:
-        keys = {(op.thread_range, op.symbol) for op in group.nsys}
-        row = case.kernel_stats.get(keys.pop()) if len(keys) == 1 else None
+        ranges, symbols = group.nsys.seen("thread_range"), group.nsys.seen("symbol")
+        row = case.kernel_stats.get((*ranges, *symbols)) if len(ranges) == len(symbols) == 1 else None
         if row is not None and row.count == len(group.nsys):  # of another thread: one row for all variants
-            durations = tuple(op.duration for op in group.nsys)
+            durations = group.nsys.duration
             return replace(row, durations=durations), case.source("nsys/cuda_gpu_kern_sum_by_range.csv")
-    return statistics([op.duration for op in group.nsys]), case.source("nsys/report.sqlite")
+    return statistics(group.nsys.duration), case.source("nsys/report.sqlite")
 
 
-def shapes(ops: Iterable[GpuOp]) -> str | None:
+def shapes(parts: Iterable[Operations]) -> str | None:
     """Distinct input shapes of the launching operators, as JSON; several are joined by " | "."""
-    return " | ".join(sorted({op.input_shapes for op in ops if op.input_shapes})) or None
+    return " | ".join(sorted(set().union(*(ops.seen("input_shapes") for ops in parts)) - {""})) or None
 
 
-def lacking_calls(book: str, ops: list[GpuOp], other: list[GpuOp]) -> str | None:
+def lacking_calls(book: str, ops: Operations, other: Operations) -> str | None:
     """In which calls ``book`` has fewer launches than the other book has in its fullest call, as a sentence."""
-    counts, others = Counter(op.iteration for op in ops), Counter(op.iteration for op in other)
+    counts, others = (Counter(of.decoded("iteration")) for of in (ops, other))
     full = max(others.values(), default=0)
     short = sorted(i for i in others if i is not None and counts[i] < full)
     if not short or len(ops) >= len(other) or len(short) == len(others):
@@ -80,15 +80,15 @@ def alone_by_name(groups: list[Group]) -> set[int]:
 def operation_row(case: CaseEvidence, group: Group, alone: bool, iterations: int, limits: Limits) -> Row:
     """The row of one group; ``alone`` as for expected_count."""
     row = blank(case, group.variant, group.level, group.title, iterations)
-    row["symbol"] = next((op.symbol for op in [*group.nsys, *group.torch]), None)
-    row["operator"], row["input_shapes"] = " | ".join(group.operators) or None, shapes(group.torch)
+    row["symbol"] = (group.nsys or group.torch)[0].symbol
+    row["operator"], row["input_shapes"] = " | ".join(group.operators) or None, shapes([group.torch])
     row["grid"], row["block"] = dimensions(group.geometry[0]) or None, dimensions(group.geometry[1]) or None
     row["expected_count"] = expected_count(case, group, alone, iterations)
     nsys, row["nsys_source"] = nsys_statistics(case, group)
     if group.variant in case.torch:
         row["torch_source"] = case.source(f"torch/{group.variant}/trace.json.gz")
     limits, remarks = limits_for([group], limits)
-    settle(row, case, statistics([op.duration for op in group.torch]), nsys, limits)
+    settle(row, case, statistics(group.torch.duration), nsys, limits)
     say(row, remarks)
     if group.torch and group.nsys and row["status"] == "disagree":
         lacking = (

@@ -6,6 +6,7 @@ An operator's nsys side is the sum of its kernels, where every launch of those k
 from __future__ import annotations
 
 from ..capture import CaseEvidence
+from ..columnar import joined
 from ..evidence import statistics
 from ..plan_file import Limits
 from .groups import OUTSIDE, Group
@@ -31,17 +32,17 @@ def operator_row(
 ) -> Row:
     row = blank(case, variant, "operator", operator, iterations)
     mine = [g for g in groups if operator in g.operators]
-    launched = [op for g in mine for op in g.torch if op.operator == operator]
+    launched = [g.torch.where("operator", operator) for g in mine]
     row["operator"], row["input_shapes"] = operator, shapes(launched)
     row["torch_source"] = case.source(f"torch/{variant}/trace.json.gz")
     shared = sorted({g.title for g in mine if g.operators != (operator,)})
-    torch = statistics([op.duration for op in launched])
+    torch = statistics(joined([ops.duration for ops in launched]))
     if shared and case.nsys is not None:
         unknown = [f"nsys cannot tell whose launches these are: {', '.join(shared)}"]
         settle(row, case, torch, None, limits, unknown)
         return row
     limits, remarks = limits_for(mine, limits)
-    settle(row, case, torch, statistics([op.duration for g in mine for op in g.nsys]), limits)
+    settle(row, case, torch, statistics(joined([g.nsys.duration for g in mine])), limits)
     say(row, remarks)
     row["nsys_source"] = case.source("nsys/report.sqlite") or None
     if row["status"] in ("torch_only", "nsys_only"):

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..capture import CaseEvidence, Pooled
-from ..evidence import Book
+from ..columnar import NONE
+from ..evidence import Book, Instances, Operations
 from ..ranks.split import summed_ranges
 from ..repeats import folder
 from .choices import between_repeats
@@ -46,19 +49,17 @@ def pool(case: CaseEvidence, rows: Sequence[Sequence[Row]]) -> CaseEvidence:
 
 def join(books: Sequence[Book]) -> Book:
     """Several processes' books as one: calls keep apart, because their numbers go on from book to book."""
-    ops, ranges, findings, before = [], [], [], 0
+    ops, before = [], 0
     for book in books:
-        ops += [
-            op if op.iteration is None else replace(op, iteration=op.iteration + before) for op in book.ops
-        ]
-        ranges, findings = [*ranges, *book.ranges], [*findings, *book.findings]
+        iteration = book.ops.column("iteration")
+        ops.append(book.ops.altered(iteration=np.where(iteration == NONE, NONE, iteration + before)))
         before += len(book.ranges)
     lost = sum(book.launches_without_kernel for book in books)
     return replace(
         books[0],
-        ops=tuple(ops),
-        ranges=tuple(ranges),
-        findings=tuple(findings),
+        ops=Operations.joined(ops),
+        ranges=Instances.joined([book.ranges for book in books]),
+        findings=tuple(finding for book in books for finding in book.findings),
         launches_without_kernel=lost,
     )
 

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..capture import CaseEvidence
-from ..evidence import GpuOp, statistics
+from ..columnar.segments import covered, spans
+from ..evidence import Operations, statistics
 from .balance import compare_counts
 from .rows import CPU_REASON, Row, blank, say, unreadable_books
 
 
-def union(ops: list[GpuOp]) -> int:
-    """Nanoseconds in which at least one of the operations ran."""
-    covered, until = 0, None
-    for op in sorted(ops, key=lambda o: (o.start, o.end)):
-        begin = op.start if until is None else max(op.start, until)
-        covered += max(0, op.end - begin)
-        until = op.end if until is None else max(until, op.end)
-    return covered
-
-
-def calls_of(case: CaseEvidence, name: str) -> list[list[GpuOp]]:
-    """The GPU operations of each call of a range, as nsys recorded them."""
-    calls: dict[int, list[GpuOp]] = {}
-    for op in case.nsys.ops if case.nsys else ():
-        if op.range == name:
-            calls.setdefault(op.iteration, []).append(op)
-    return list(calls.values())
-
-
-def busy_ns(case: CaseEvidence, name: str) -> float | None:
+def busy_ns(ops: Operations) -> float | None:
     """Median over the calls of a range of the union of its GPU operations, or None without any."""
-    stats = statistics([union(ops) for ops in calls_of(case, name)])
+    stats = statistics(covered(ops.start, ops.end, ops.column("iteration")))
     return stats.median if stats else None
 
 
-def span_ns(case: CaseEvidence, name: str) -> float | None:
+def span_ns(ops: Operations) -> float | None:
     """Median over the calls of a range of the time from its first GPU operation to its last, or None without any."""
-    stats = statistics(
-        [max(op.end for op in ops) - min(op.start for op in ops) for ops in calls_of(case, name)]
-    )
+    stats = statistics(spans(ops.start, ops.end, ops.column("iteration")))
     return stats.median if stats else None
 
 
@@ -47,19 +29,20 @@ def range_row(case: CaseEvidence, variant: str, iterations: int) -> Row:
     row = blank(case, variant, "range", name, iterations)
     row["expected_count"] = iterations
     if variant in case.torch:
-        row["torch_count"] = sum(r.name == name for r in case.torch[variant].ranges)
+        row["torch_count"] = case.torch[variant].ranges.count(name)
         row["torch_source"] = case.source(f"torch/{variant}/trace.json.gz")
     if case.nsys is not None:
-        row["nsys_count"] = sum(r.name == name for r in case.nsys.ranges)
+        row["nsys_count"] = case.nsys.ranges.count(name)
         row["nsys_source"] = case.source(
             "nsys/report.sqlite" if case.pooled or case.plan.world_size else "nsys/nvtx_sum.csv"
         )
     stats = case.ranges.get(name)
     if stats is not None:
         row["host_ns"], row["gpu_span_ns"] = stats.host_median_ns, stats.span_median_ns
-    row["gpu_busy_ns"] = busy_ns(case, name)
-    if case.nsys is not None and any(op.range == name != op.thread_range for op in case.nsys.ops):
-        row["gpu_span_ns"] = span_ns(case, name)
+    ops = case.nsys.ops.where("range", name) if case.nsys else Operations.of(())
+    row["gpu_busy_ns"] = busy_ns(ops)
+    if not np.all(ops.has("thread_range", name)):
+        row["gpu_span_ns"] = span_ns(ops)
         say(
             row,
             [

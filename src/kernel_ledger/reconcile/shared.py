@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ..plan_file import Limits
 from ..ranks.communication import communicates
-from ..ranks.intervals import Stretch, touches, union
+from ..ranks.intervals import Stretch, any_touches, union
 from .groups import Group
 
 REASON = "it exchanges data with other ranks, or runs beside what does: its tolerance is communication_pct"
@@ -23,13 +23,12 @@ def mark(groups: Iterable[Group]) -> None:
         spans: dict[str, list[Stretch]] = {}
         for group in groups:
             if communicates(group.name):
-                group.shared = True
-                spans.setdefault(group.variant, []).extend((op.start, op.end) for op in getattr(group, book))
+                group.shared, ops = True, getattr(group, book)
+                spans.setdefault(group.variant, []).extend(ops.stretches())
         unions = {variant: union(stretches) for variant, stretches in spans.items()}
         for group in groups:
-            of = unions.get(group.variant, [])
-            beside = any(touches((op.start, op.end), of) for op in getattr(group, book))
-            group.shared = group.shared or beside
+            ops, of = getattr(group, book), unions.get(group.variant, [])
+            group.shared = group.shared or any_touches(ops.start, ops.end, of)
 
 
 def limits_for(groups: Iterable[Group], limits: Limits) -> tuple[Limits, list[str]]:

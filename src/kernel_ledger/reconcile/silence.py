@@ -23,9 +23,7 @@ def silent_books(case: CaseEvidence, variant: str) -> dict[str, str]:
     name, torch, nsys = case.plan.range_name(variant), case.torch.get(variant), case.nsys
     reasons = {}
     if torch is not None:
-        expected = case.plan.launches.get(variant) or any(
-            op.range == name for op in (nsys.ops if nsys else ())
-        )
+        expected = case.plan.launches.get(variant) or (nsys and name in nsys.ops.seen("range"))
         if not torch.ops and expected:
             reasons["torch"] = NO_TORCH
         elif torch.ops and not torch.ranges:
@@ -35,8 +33,8 @@ def silent_books(case: CaseEvidence, variant: str) -> dict[str, str]:
     if nsys is not None:
         if not nsys.ops and any(book.ops for book in case.torch.values()):
             reasons["nsys"] = NO_NSYS
-        elif nsys.ops and not any(r.name == name for r in nsys.ranges):
+        elif nsys.ops and name not in nsys.ranges.seen("name"):
             reasons["nsys"] = f"nsys lacks the announced range {name}: its launches cannot be told apart"
-        elif nsys.graphs and not any(op.range == name for op in nsys.ops):
+        elif nsys.graphs and name not in nsys.ops.seen("range"):
             reasons["nsys"] = NO_NODES
     return reasons

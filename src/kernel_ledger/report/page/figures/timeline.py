@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from .... import kineto
+from ....columnar.segments import segments
 from ....evidence import Book, GpuOp
 from ....names import base_name
 from ....ranks.split import first_rank
@@ -80,15 +83,16 @@ def legend(case: Case) -> list[tuple[str, str]]:
 
 def median_call(book: Book, range_name: str, variant: str, title: str) -> Call | None:
     """The median call of a range by GPU time, the earlier one of two."""
-    calls: dict[int, list[GpuOp]] = {}
-    for op in book.ops:
-        if op.range == range_name and op.iteration is not None:
-            calls.setdefault(op.iteration, []).append(op)
-    if not calls:
+    ops = book.ops.where("range", range_name)
+    if not ops:
         return None
-    order = sorted(calls, key=lambda i: (sum(op.duration for op in calls[i]), i))
-    chosen = order[(len(order) - 1) // 2]
-    return Call(variant, title, chosen, tuple(sorted(calls[chosen], key=lambda op: (op.start, op.end))))
+    rank, begin = segments(ops.column("iteration"))
+    number = ops.column("iteration")[rank[begin]]
+    order = np.lexsort((number, np.add.reduceat(ops.duration[rank], begin)))
+    chosen = number[order[(len(order) - 1) // 2]]
+    own = ops.take(ops.column("iteration") == chosen)
+    own = own.take(np.lexsort((own.end, own.start)))
+    return Call(variant, title, int(chosen), tuple(own))
 
 
 def call_row(axis: Axis, call: Call, case: Case) -> FigureRow:
