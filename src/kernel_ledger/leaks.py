@@ -10,25 +10,19 @@ from __future__ import annotations
 import re
 import sqlite3
 import sys
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .credentials import WORDS, Needle, is_trivial, looks_like_credential
+from .assignments import LONGEST, assignments
+from .credentials import Needle, is_trivial, looks_like_credential
 from .errors import EvidenceError
-from .nsys.database import Reader, all_text, connect
+from .leak_blocks import Block, blocks
+from .nsys.database import Reader, connect
 
 VALUE = "the value of a variable that was withheld"
 NAME = "a name that looks like a credential, with a value"
-# Upper case anywhere; any case where an environment block or a cell of a table begins
-ASSIGNMENT = re.compile(
-    rb"(?:(?<![A-Za-z0-9_])(?P<upper>[A-Z0-9_]{0,64}?(?:%(words)s)[A-Z0-9_]{0,64})"
-    rb"|(?<=\x00)(?P<any>(?i:[a-z0-9_]{0,64}?(?:%(words)s)[a-z0-9_]{0,64})))"
-    rb'(?:=|"\s{0,2}:\s{0,2}(?="))"?(?P<value>[^\s\x00"\']{1,4096})'
-    % {b"words": "|".join((*WORDS, "AUTH")).encode()}
-)
 NAME_COLUMN = re.compile(r"(?:name|key|variable|var)$", re.IGNORECASE)
 VALUE_COLUMN = re.compile(r"(?:value|val|text|content|data|string)$", re.IGNORECASE)
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -68,11 +62,17 @@ def search(folder: Path, needles: Sequence[Needle] = (), allowed: Iterable[str] 
     ``allowed``: names that the configuration lets through; they are no finding.
     """
     allowed, found = set(allowed), set()
+    shared = max([LONGEST, *(len(form) for needle in needles for form in needle.forms)])
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         if path.is_file() and not any(part.startswith(".") for part in inside.parts):
-            for where, block in blocks(path):
-                for variable, what in leaks_in(block, needles, allowed):
+            told = {
+                (block.where, *leak)
+                for block in blocks(path, shared)
+                for leak in leaks_in(block, needles, allowed)
+            }
+            for where, variable, what in told:
+                if what == VALUE or (where, variable, VALUE) not in told:
                     found.add(Leak(variable, inside.as_posix(), where, what))
             for variable, where in beside(path, allowed):
                 found.add(Leak(variable, inside.as_posix(), where, NAME))
@@ -91,21 +91,6 @@ def warn(folder: Path, leaks: Sequence[Leak]) -> None:
 def as_json(leaks: Iterable[Leak]) -> list[dict[str, str]]:
     """What export.json and run.json hold of leaks."""
     return [asdict(leak) for leak in leaks]
-
-
-def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
-    """(place, bytes) of a file: as it is, unzipped, and the text of each column of a database."""
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        yield "", unzipped(content)
-        return
-    yield "", content
-    if path.suffix == ".sqlite" and content:
-        columns: dict[tuple[str, str], list[bytes]] = {}
-        for table, column, text in readable(path):
-            columns.setdefault((table, column), []).append(text.encode(errors="surrogateescape"))
-        for (table, column), texts in columns.items():
-            yield f"{table}.{column}", b"".join(b"\x00" + text for text in texts)
 
 
 def beside(path: Path, allowed: set[str]) -> Iterator[tuple[str, str]]:
@@ -142,32 +127,15 @@ def text_of(cell: object) -> str:
     )
 
 
-def readable(path: Path) -> Iterator[tuple[str, str, str]]:
-    """The text of a database; nothing more of a damaged one, which other checks name."""
-    try:
-        yield from all_text(path)
-    except (EvidenceError, sqlite3.Error):
-        return
-
-
-def unzipped(content: bytes) -> bytes:
-    """The content of a gzip file, as far as it is whole."""
-    engine, parts = zlib.decompressobj(zlib.MAX_WBITS | 16), []
-    try:
-        parts.append(engine.decompress(content))
-        while engine.eof and engine.unused_data:
-            rest, engine = engine.unused_data, zlib.decompressobj(zlib.MAX_WBITS | 16)
-            parts.append(engine.decompress(rest))
-    except zlib.error:
-        parts.append(content)
-    return b"".join(parts)
-
-
-def leaks_in(block: bytes, needles: Sequence[Needle], allowed: set[str]) -> Iterator[tuple[str, str]]:
+def leaks_in(block: Block, needles: Sequence[Needle], allowed: set[str]) -> Iterator[tuple[str, str]]:
     """(variable, what) of each finding in one block of bytes."""
-    known = {needle.variable for needle in needles if any(form in block for form in needle.forms)}
+    content = block.content
+    known = {needle.variable for needle in needles if any(form in content for form in needle.forms)}
     yield from ((variable, VALUE) for variable in known)
-    for match in ASSIGNMENT.finditer(block):
+    # the first byte of a block that goes on is only looked back at, and what its last byte may have cut comes again
+    for match in assignments(content, 1 if block.begun else 0):
+        if match.end() == len(content) and not block.last:
+            continue
         name = (match["upper"] or match["any"]).decode()
         value = match["value"].decode(errors="replace")
         if looks_like_credential(name) and name not in allowed | known and not is_trivial(name, value):

@@ -55,9 +55,11 @@ def all_text(path: Path) -> Iterator[tuple[str, str, str]]:
     with closing(connect(path)) as connection:
         connection.text_factory = lambda text: text.decode(errors="surrogateescape")  # environments are bytes
         reader = Reader(connection, path)
-        for table in sorted(reader.columns):
-            for row in reader.rows(table):
-                for column, value in row.items():
+        for table, columns in sorted(reader.columns.items()):
+            holds_text = " OR ".join(f"typeof(\"{name}\") IN ('text', 'blob')" for name in columns)
+            wanted = ", ".join(f'"{name}"' for name in columns)
+            for values in connection.execute(f'SELECT {wanted} FROM "{table}" WHERE {holds_text}'):
+                for column, value in zip(columns, values, strict=True):
                     if isinstance(value, bytes):
                         value = value.decode(errors="surrogateescape")
                     if isinstance(value, str):
