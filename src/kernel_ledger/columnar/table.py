@@ -71,10 +71,11 @@ def grouped(keys: Sequence[Column], duration: Column) -> Table:
 
 def combined(keys: Sequence[Column]) -> tuple[Column, list[Column]]:
     """(for each entry the number of its combination, for each key its value by that number)."""
-    row, values = np.zeros(len(keys[0]), dtype=np.int64), []
+    first, row = dense(keys[0])
+    values = [first]
     if not len(row):
-        return row, [column() for _ in keys]
-    for key in keys:
+        return column(), [column() for _ in keys]
+    for key in keys[1:]:
         own, inverse = dense(key)
         both, row = dense(row * len(own) + inverse)
         values = [value[both // len(own)] for value in values] + [own[both % len(own)]]
