@@ -9,7 +9,7 @@ from kernel_ledger.trace_events import TraceEvent, TraceEvents
 
 
 def event(category, name, start, end, thread=1, **args):
-    return TraceEvent(name, category, thread, start, end, args)
+    return TraceEvent(name, category, thread, start, end, args, args.get("correlation"))
 
 
 def trace(*more):

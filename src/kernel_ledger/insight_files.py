@@ -18,7 +18,6 @@ from .fusion import achieved, candidates
 from .insight import CaseInsight, write_rows
 from .kernel_code import table as kernel_table
 from .ranks.split import first_rank
-from .trace_events import read_events
 
 STACK_COLUMNS = (
     "run",
@@ -109,8 +108,8 @@ def stacks(run: Path, cases: Sequence[CaseInsight]) -> None:
     for case in cases:
         for variant in case.steps:
             row = case.identity(run.name, variant)
-            events = read_events(case.folder / "torch" / variant / "trace.json.gz")
-            found = stacking.stacks(events, case.plan.range_name(variant), case.device)
+            trace = case.folder / "torch" / variant / "trace.json.gz"
+            found = stacking.read_stacks(trace, case.plan.range_name(variant), case.device)
             row |= {"measure": found.measure, "stacks": len(found.weights), "reason": found.reason}
             if found.weights:
                 name = f"{case.plan.workload}.{case.plan.case}.{variant}"

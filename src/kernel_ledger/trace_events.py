@@ -6,7 +6,8 @@ All times are integer ns on the trace's own clock.  The books (kineto.py) stay t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -15,14 +16,64 @@ from typing import Any
 
 import msgspec
 
+from .columnar import uncollected
 from .errors import EvidenceError
-from .kineto import LAUNCHES, NEXT, OPERATIONS, nanoseconds, read_bytes
+from .kineto import LAUNCHES, NEXT, OPERATIONS
+from .kineto.columns import ANNOTATION, OPERATOR
+from .kineto.events import ABSENT, Link
+from .kineto.stream import Stream
+from .kineto.times import one_of_ns
 from .names import demangle, memory_name
 
+PYTHON = "python_function"
+LINKED = (*LAUNCHES, *OPERATIONS)
+KEPT = frozenset((OPERATOR, ANNOTATION, PYTHON, *LINKED))
+"""Categories that anybody asks for."""
 
-@dataclass(frozen=True)
+
+class Named(msgspec.Struct, gc=False):
+    """What an event is."""
+
+    ph: str = ""
+    cat: str = ""
+
+
+class Written(msgspec.Struct, gc=False):
+    """An event as it stands in the file, with all its arguments as text."""
+
+    ph: str = ""
+    cat: str = ""
+    name: str = ""
+    tid: int | str | None = None
+    ts: msgspec.Raw = ABSENT
+    dur: msgspec.Raw = ABSENT
+    args: msgspec.Raw = ABSENT
+
+
+class Args(Mapping[str, Any]):
+    """Arguments of an event as Kineto wrote them, which are decoded when they are asked for: most never are."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    def decoded(self) -> Mapping[str, Any]:
+        return json.loads(self.text, parse_float=Decimal) or {}
+
+    def __getitem__(self, key: str) -> Any:
+        return self.decoded()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.decoded())
+
+    def __len__(self) -> int:
+        return len(self.decoded())
+
+
+@dataclass(frozen=True, slots=True)
 class TraceEvent:
-    """A complete event; ``args`` as Kineto wrote them."""
+    """A complete event; ``args`` as Kineto wrote them, ``correlation`` what they say of calls and GPU operations."""
 
     name: str
     category: str
@@ -30,9 +81,10 @@ class TraceEvent:
     start: int
     end: int
     args: Mapping[str, Any]
+    correlation: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Launched:
     """A GPU operation with the host events around its launching call, outermost first; the call may be missing."""
 
@@ -51,48 +103,65 @@ class Launched:
 
 @dataclass(frozen=True)
 class TraceEvents:
-    """``device``: properties of the first GPU, as Kineto wrote them; empty on the CPU."""
+    """``events``: those of KEPT by start, the longer first.  ``device``: properties of the first GPU, as Kineto wrote
+    them; empty on the CPU."""
 
     events: tuple[TraceEvent, ...]
     device: Mapping[str, Any]
 
     @cached_property
     def operators(self) -> tuple[TraceEvent, ...]:
-        return tuple(e for e in self.events if e.category == "cpu_op")
+        return tuple(e for e in self.events if e.category == OPERATOR)
 
     def calls(self, name: str) -> list[TraceEvent]:
         """The instances of an announced range, in order."""
-        return [e for e in self.events if e.category == "user_annotation" and e.name == name]
+        return [e for e in self.events if e.category == ANNOTATION and e.name == name]
 
     def launched(self, categories: Sequence[str]) -> list[Launched]:
         """Every GPU operation by start, with the events of ``categories`` around its launching call."""
         calls = {
-            e.args["correlation"]: e
-            for e in self.events
-            if e.category in LAUNCHES and "correlation" in e.args
+            e.correlation: e for e in self.events if e.category in LAUNCHES and e.correlation is not None
         }
         outer = enclosing([e for e in self.events if e.category in categories], calls.values())
         found = [e for e in self.events if e.category in OPERATIONS]
-        pairs = [(e, calls.get(e.args.get("correlation"))) for e in found]
+        pairs = [(e, calls.get(e.correlation)) for e in found]
         return [Launched(e, call, outer.get(id(call), ()) if call else ()) for e, call in pairs]
 
 
 def read_events(path: Path) -> TraceEvents:
-    """The complete events of a trace by start, the longer first.  Raises EvidenceError on anything unreadable."""
+    """The events of a trace.  Raises EvidenceError on anything unreadable."""
+    stream, found = Stream(path, Written), []
+    texts: dict[str, str] = {}  # each name is held once, however many events have it
     try:
-        trace = json.loads(read_bytes(path), parse_float=Decimal)
-        events = [event(e) for e in trace["traceEvents"] if e.get("ph") == "X" and "ts" in e]
-    except (ValueError, KeyError, TypeError, AttributeError, msgspec.MsgspecError) as error:
+        with uncollected():
+            for events in stream:
+                found += [event(e, texts) for e in events if e.ph == "X" and e.cat in KEPT and bytes(e.ts)]
+    except (ValueError, TypeError, ArithmeticError, msgspec.MsgspecError) as error:
         raise EvidenceError("this is not a Kineto trace", where=path, found=error, next_step=NEXT) from error
-    devices = trace.get("deviceProperties") or [{}]
-    return TraceEvents(tuple(sorted(events, key=lambda e: (e.start, -e.end))), devices[0])
+    found.sort(key=lambda e: (e.start, -e.end))
+    devices = json.loads(stream.devices, parse_float=Decimal) if stream.devices else None
+    return TraceEvents(tuple(found), (devices or [{}])[0])
 
 
-def event(value: Mapping[str, Any]) -> TraceEvent:
-    start = nanoseconds(Decimal(value["ts"]))
-    end = start + nanoseconds(Decimal(value.get("dur", 0)))
+def has_events(path: Path, category: str) -> bool:
+    """Whether a trace has events of this category, without keeping any.  Raises EvidenceError as Stream does."""
+    return any(e.cat == category and e.ph == "X" for events in Stream(path, Named) for e in events)
+
+
+def event(value: Written, texts: dict[str, str]) -> TraceEvent:
+    start = one_of_ns(value.ts)
+    end = start + (one_of_ns(value.dur) if bytes(value.dur) else 0)
+    linked = value.cat in LINKED and bytes(value.args)
+    correlation = msgspec.json.decode(value.args, type=Link | None) if linked else None
+    name, category = (texts.setdefault(text, text) for text in (value.name, value.cat))
     return TraceEvent(
-        value.get("name", ""), value.get("cat", ""), value.get("tid"), start, end, value.get("args") or {}
+        name,
+        category,
+        value.tid,
+        start,
+        end,
+        Args(bytes(value.args)) if bytes(value.args) and value.cat not in LAUNCHES else {},
+        correlation.correlation if correlation else None,
     )
 
 
@@ -115,19 +184,28 @@ def enclosing(outer: Iterable[TraceEvent], inner: Iterable[TraceEvent]) -> dict[
     return found
 
 
-def within(events: Sequence[TraceEvent], moment: int) -> int | None:
-    """Which of these events, which follow one another, holds a moment."""
-    for number, e in enumerate(events):
-        if e.start <= moment <= e.end:
-            return number
-    return None
+class Following:
+    """Events that follow one another, to be searched by time."""
+
+    def __init__(self, events: Sequence[TraceEvent]) -> None:
+        self.events, self.ends = events, [e.end for e in events]
+        starts = [e.start for e in events]
+        self.in_turn = starts == sorted(starts) and self.ends == sorted(self.ends)
+
+    def holding(self, moment: int) -> int | None:
+        """Which of them holds a moment, the first one of several."""
+        if not self.in_turn:
+            return next((n for n, e in enumerate(self.events) if e.start <= moment <= e.end), None)
+        number = bisect_left(self.ends, moment)
+        return number if number < len(self.ends) and self.events[number].start <= moment else None
 
 
 def by_call(launched: Iterable[Launched], calls: Sequence[TraceEvent]) -> list[list[Launched]]:
     """The GPU operations of each call of a range, in the order in which they were launched."""
     found: list[list[Launched]] = [[] for _ in calls]
+    following = Following(calls)
     for op in launched:
-        number = within(calls, op.call.start) if op.call else None
+        number = following.holding(op.call.start) if op.call else None
         if number is not None:
             found[number].append(op)
     key: Callable[[Launched], tuple[int, int]] = lambda op: (op.call.start, op.event.start)  # noqa: E731

@@ -41,7 +41,8 @@ class Distributed(msgspec.Struct):
 @dataclass
 class Stream:
     """Events of one file.  ``said``: what Kineto's own logger put beside the events, once all were read;
-    ``epoch``: Unix time in ns from which it counts; ``rank``: of the process, in a group.
+    ``epoch``: Unix time in ns from which it counts; ``rank``: of the process, in a group; ``devices``: JSON of the
+    GPUs' properties.
 
     ``chunk_bytes``: text decoded at once; memory grows with it, an event longer than it is read all the same.
     """
@@ -52,6 +53,7 @@ class Stream:
     said: list[str] = field(default_factory=list)
     epoch: int | None = None
     rank: int | None = None
+    devices: bytes = b""
 
     def __iter__(self) -> Iterator[list[Any]]:
         """Lists of events.  Raises EvidenceError for a file that is missing, truncated, or no trace."""
@@ -130,6 +132,8 @@ class Stream:
         """Keep what stands beside the events."""
         said = (beside.get("WARNING"), beside.get("ERROR"))
         self.said += [str(value) for raw in said if raw and (value := msgspec.json.decode(raw))]
+        if "deviceProperties" in beside:
+            self.devices = bytes(beside["deviceProperties"])
         if "baseTimeNanoseconds" in beside:
             self.epoch = msgspec.json.decode(beside["baseTimeNanoseconds"], type=int)
         if "distributedInfo" in beside:

@@ -9,16 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from ..kineto.columns import OPERATOR
 from ..names import base_name
-from ..trace_events import Launched, TraceEvent, TraceEvents, enclosing
+from ..trace_events import (
+    PYTHON,
+    Following,
+    Launched,
+    TraceEvent,
+    TraceEvents,
+    enclosing,
+    has_events,
+    read_events,
+)
 
-PYTHON, OPERATOR = "python_function", "cpu_op"
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 FRAME = re.compile(r"(.*)\((\d+)\): (.*)", re.DOTALL)
 ROOTS = ("site-packages/", "dist-packages/", "workloads/", "src/")
 KEPT_PARTS = 3
 OTHER_THREAD = "(launched by a thread without Python frames, such as autograd's)"
+MEASURES = {"cuda": "self CUDA time"}
+OF_CPU = "self CPU time of operators (device=cpu: there are no kernels)"
+NO_FRAMES = "the trace has no Python frames: set torch.with_stack to true in config.yaml"
 Frames = tuple[str, ...]
 
 
@@ -32,17 +45,18 @@ class Stacks:
     reason: str | None = None
 
 
+def read_stacks(path: Path, name: str, device: str) -> Stacks:
+    """The stacks of a trace within an announced range; most traces have no frames, and are not held for it."""
+    if not has_events(path, PYTHON):
+        return Stacks({}, MEASURES.get(device, OF_CPU), NO_FRAMES)
+    return stacks(read_events(path), name, device)
+
+
 def stacks(events: TraceEvents, name: str, device: str) -> Stacks:
     """The stacks within an announced range."""
-    measure = (
-        "self CUDA time"
-        if device == "cuda"
-        else "self CPU time of operators (device=cpu: there are no kernels)"
-    )
+    measure = MEASURES.get(device, OF_CPU)
     if not any(e.category == PYTHON for e in events.events):
-        return Stacks(
-            {}, measure, "the trace has no Python frames: set torch.with_stack to true in config.yaml"
-        )
+        return Stacks({}, measure, NO_FRAMES)
     calls = events.calls(name)
     found = by_kernel(events, calls) if device == "cuda" else by_operator(events, calls)
     weights: dict[Frames, int] = {}
@@ -53,14 +67,16 @@ def stacks(events: TraceEvents, name: str, device: str) -> Stacks:
 
 
 def by_kernel(events: TraceEvents, calls: Sequence[TraceEvent]) -> Iterator[tuple[Frames, int]]:
+    following = Following(calls)
     for op in events.launched((PYTHON, OPERATOR)):
-        if op.call is not None and inside(calls, op.call.start):
+        if op.call is not None and following.holding(op.call.start) is not None:
             yield (*frames_of(op.around), leaf(op)), op.duration
 
 
 def by_operator(events: TraceEvents, calls: Sequence[TraceEvent]) -> Iterator[tuple[Frames, int]]:
     """Self time: an operator's duration, and each directly enclosing operator's minus it."""
-    operators = [e for e in events.operators if inside(calls, e.start)]
+    following = Following(calls)
+    operators = [e for e in events.operators if following.holding(e.start) is not None]
     outer = enclosing((e for e in events.events if e.category == PYTHON), operators)
     open_at: dict[object, list[TraceEvent]] = {}
     for e in operators:
@@ -72,10 +88,6 @@ def by_operator(events: TraceEvents, calls: Sequence[TraceEvent]) -> Iterator[tu
         if stack:
             yield (*frames_of(outer.get(id(stack[-1]), ())), *(o.name for o in stack)), e.start - e.end
         stack.append(e)
-
-
-def inside(calls: Sequence[TraceEvent], moment: int) -> bool:
-    return any(c.start <= moment <= c.end for c in calls)
 
 
 def frames_of(around: Sequence[TraceEvent]) -> Frames:
