@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 from ..capture import CaseEvidence
@@ -14,15 +11,11 @@ from ..columnar.segments import spans
 from ..errors import EvidenceError
 from ..evidence import statistics
 from ..nsys.book import announced_name
-from ..nsys.database import connect
+from ..nsys.kernels import kernels
 from ..nsys.tables import COLUMNS, Cell, read_stats_csv
 
 HOST, SPANS, KERNELS = "nvtx_sum.csv", "nvtx_gpu_proj_sum.csv", "cuda_gpu_kern_sum.csv"
 PRINTED_DECIMAL = 0.1  # ns; means and deviations have one decimal
-OF_NAMES = """WITH one AS (SELECT demangledName AS name, "end" - start AS ns FROM CUPTI_ACTIVITY_KIND_KERNEL),
- means AS (SELECT name, AVG(ns) AS mean FROM one GROUP BY name)
- SELECT value, COUNT(*), SUM(ns), MIN(ns), MAX(ns), SUM((ns - mean) * (ns - mean))
- FROM one JOIN means USING (name) JOIN StringIds ON StringIds.id = name GROUP BY value ORDER BY value"""
 Figures = dict[str, float | int | None]
 
 
@@ -64,9 +57,8 @@ def kernel_spread(case: CaseEvidence) -> Iterator[str]:
 def of_names(path: Path) -> dict[str, Figures]:
     """Kernel name -> its figures; nothing of a database without kernels, which other checks name."""
     try:
-        with closing(connect(path)) as connection:
-            rows = connection.execute(OF_NAMES).fetchall()
-    except (EvidenceError, sqlite3.Error):
+        rows = kernels(path)
+    except EvidenceError:
         return {}
     return {
         name: {
@@ -74,9 +66,9 @@ def of_names(path: Path) -> dict[str, Figures]:
             "Total Time (ns)": total,
             "Min (ns)": least,
             "Max (ns)": most,
-            "StdDev (ns)": math.sqrt(squares / (count - 1)) if count > 1 else None,
+            "StdDev (ns)": spread,
         }
-        for name, count, total, least, most, squares in rows
+        for name, count, total, _, least, most, spread in rows
     }
 
 
