@@ -55,7 +55,8 @@ def bars(found: Mapping[Key, Measurement]) -> list[Bar]:
     equal(("nvtx_kern_sum", M), ("nsys_by_range", M))
     equal((many[0], SMALL), (many[1], SMALL))
     if ("nsys_table", M) in found:
-        made.append(Bar("kernel table from nsys: MB", found["nsys_table", M].peak_mb, "<=", 80))
+        made.append(Bar("kernel table from nsys: MB", found["nsys_table", M].peak_mb, "<=", 75))
+    made += bars_of_whole_runs(found)
     for what in ("kineto_table", "kineto_attributed", "nsys_table", "nsys_by_range"):
         if (what, SMALL) in found and (what, LARGE) in found:
             busy = [found[what, size].answer["cpu_s"] for size in (SMALL, LARGE)]
@@ -64,3 +65,20 @@ def bars(found: Mapping[Key, Measurement]) -> list[Bar]:
             made.append(Bar(title, value, "<=", 1.05))
             made.append(Bar(f"{what}: MB at 5 M", found[what, LARGE].peak_mb, "<=", 1500))
     return made
+
+
+def bars_of_whole_runs(found: Mapping[Key, Measurement]) -> list[Bar]:
+    """The rule reconcile beside the kernel tables of the same files, by processor time of the same run."""
+    keys = [(what, size) for what in ("run_tables", "run_reconciled") for size in (SMALL, M)]
+    if not all(key in found for key in keys):
+        return []
+    _, tables, small, whole = (found[key] for key in keys)
+    apart = sum(abs(tables.answer[key] - whole.answer[key]) for key in ("kernels", "total_ns"))
+    busy = [one.answer["cpu_s"] for one in (tables, small, whole)]
+    title = "whole reconciliation of 1 M kernels"
+    return [
+        Bar(f"{title} and the kernel tables of its files: kernels and ns that they differ by", apart, "<=", 0),
+        Bar(f"{title}: processor time / that of the kernel tables of its files", busy[2] / busy[0], "<=", 5),
+        Bar(f"{title}: exponent of growth from 100 k, by processor time", log(busy[2] / busy[1]) / log(M / SMALL), "<=", 1.15),
+        Bar(f"{title}: MB", whole.peak_mb, "<=", 1200),
+    ]  # fmt: skip

@@ -21,11 +21,12 @@ RUNS = 3
 SEED = 2026
 EVENTS_A_CALL = 5  # of the operator that is profiled, as torch 2.13 counts them
 MANY = ", 64 threads"
+SUFFIX = {"traces": ".json", "exports": ".sqlite", "whole": ""}  # the last is a folder of captures
 
 
 def generate(folder: Path, kind: str, size: int, threads: int = 1) -> Path:
     """A capture, written by a process of its own, since memory that this one took would count in its children's."""
-    path = folder / f"{kind}-{size}-{threads}{'.json' if kind == 'traces' else '.sqlite'}"
+    path = folder / f"{kind}-{size}-{threads}{SUFFIX[kind]}"
     command = [
         sys.executable,
         "-m",
@@ -113,6 +114,17 @@ def measurements(folder: Path, peers: Path | None, nsys: Path | None, torch: boo
         yield nsys_stats(folder, nsys, "nvtx_kern_sum", SMALL, file, MANY)
         yield ours(folder, "nsys_by_range", SMALL, file, MANY)
     file.unlink()
+    yield from whole_runs(folder)
+
+
+def whole_runs(folder: Path) -> Iterator[Measurement]:
+    """The rule reconcile on runs with as many kernels in each book, beside the kernel tables of their files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for size in (SMALL, M):
+        captures = generate(folder, "whole", size)
+        for what in ("run_tables", "run_reconciled"):
+            yield ours(folder, what, size, captures, runs=RUNS if size < M else 2)
+        shutil.rmtree(captures)
 
 
 def present_nsys() -> Path | None:

@@ -65,7 +65,7 @@ def picture(found: Sequence[Measurement]) -> str:
     for i, one in enumerate(found):
         y = 24 + i * ROW
         width = max(1.0, WIDTH * log10(max(one.seconds, LEAST_S) / LEAST_S) / most)
-        colour = "#3b6fb6" if one.what.startswith(("kineto_", "nsys_")) else "#b0b0b0"
+        colour = "#3b6fb6" if one.what.startswith(("kineto_", "nsys_", "run_")) else "#b0b0b0"
         label = f"{one.what}, {one.size:,}"
         parts.append(f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(label)}</text>')
         parts.append(f'<rect x="{LEFT}" y="{y + 2}" width="{width:.1f}" height="{ROW - 6}" fill="{colour}"/>')
