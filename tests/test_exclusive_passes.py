@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,8 @@ def machine(tmp_path):
 
     yield start
     for pid, _ in survivors(tmp_path):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may end on its own in between
+            os.kill(pid, signal.SIGKILL)
     for bench in started:
         bench.process.wait()
 

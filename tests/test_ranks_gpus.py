@@ -35,7 +35,7 @@ def test_a_pass_of_one_gpu_waits_until_the_group_has_ended(two_gpus):  # noqa: F
         thread.join(timeout=0.3)
         assert not got
     thread.join(timeout=5)
-    assert got == [ZERO]
+    assert got in ([ZERO], [ONE]), "the one that is given back first"
 
 
 def test_groups_that_name_the_gpus_in_other_orders_do_not_block_each_other(two_gpus):  # noqa: F811
