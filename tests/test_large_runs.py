@@ -8,6 +8,7 @@ import sys
 from math import log
 from pathlib import Path
 
+import capture_factory as factory
 import pytest
 
 from kernel_ledger import leaks
@@ -86,6 +87,29 @@ def test_no_object_is_made_of_an_operation_that_nobody_looks_at(runs, monkeypatc
     case = read_case(plan, plan.cases[0], captures)
     examine(plan, case, reconcile_case(plan, case))
     assert 0 < made < SMALL / 10
+
+
+def test_a_variant_of_many_kernels_does_not_compare_each_row_with_each(tmp_path, monkeypatch):
+    from kernel_ledger import traffic
+    from kernel_ledger.capture import read_case
+    from kernel_ledger.plan_file import read_plan
+    from kernel_ledger.reconcile import reconcile_case
+
+    asked = 0
+    ask = traffic.in_library
+
+    def counted(case, row):
+        nonlocal asked
+        asked += 1
+        return ask(case, row)
+
+    monkeypatch.setattr(traffic, "in_library", counted)
+    scenario = factory.tiny()
+    scenario.variants["eager"] = [factory.Launch(f"kernel_{n}", "aten::mul", 30_000 + n) for n in range(150)]
+    captures = factory.written(tmp_path, scenario)
+    plan = read_plan(captures / "plan.json")
+    rows = reconcile_case(plan, read_case(plan, plan.cases[0], captures))
+    assert len(rows) > 150 and asked <= 2 * len(rows)
 
 
 def test_a_table_of_one_key_holds_no_column_twice():

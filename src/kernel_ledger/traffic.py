@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .capture import CaseEvidence
 
 COPY = "copy"
+OPERATIONS = ("kernel", "memory")
 
 
 def model_bytes(case: CaseEvidence, variant: str) -> int | None:
@@ -34,11 +37,11 @@ def copy_rate(case: CaseEvidence, rows: list[dict]) -> float | None:
 
 def enter_traffic(case: CaseEvidence, rows: list[dict]) -> None:
     """Enter bytes and rates: into chain rows, and into the kernel's row where a chain is one kernel."""
-    rate, resident = copy_rate(case, rows), cache_resident(case)
+    rate, resident, of_chain = copy_rate(case, rows), cache_resident(case), kernels_of_chain(case, rows)
     for row in rows:
         row["cache_resident"] = resident
         amount = model_bytes(case, row["variant"]) if row["variant"] else None
-        if amount is None or not moves_it_all(case, row, rows):
+        if amount is None or in_library(case, row) or not moves_it_all(row, of_chain):
             continue
         row["model_bytes"] = amount
         if not row["nsys_median_ns"]:
@@ -49,14 +52,18 @@ def enter_traffic(case: CaseEvidence, rows: list[dict]) -> None:
             row["fraction_of_copy"] = round(amount / row["nsys_median_ns"] * 1e9 / rate, 4)
 
 
-def moves_it_all(case: CaseEvidence, row: dict, rows: list[dict]) -> bool:
-    """Whether a row's time covers its chain's whole traffic."""
+def moves_it_all(row: dict, of_chain: Counter[str]) -> bool:
+    """Whether a row's time covers its chain's whole traffic.  ``of_chain``: as ``kernels_of_chain`` counts."""
     if row["level"] == "chain":
         return True
-    if row["level"] not in ("kernel", "memory") or in_library(case, row):
+    if row["level"] not in OPERATIONS or of_chain[row["variant"]] != 1:
         return False
-    of_chain = [r for r in rows if r["variant"] == row["variant"] and r["level"] in ("kernel", "memory")]
-    return sum(not in_library(case, r) for r in of_chain) == 1 and row["nsys_count"] == row["iterations"]
+    return row["nsys_count"] == row["iterations"]
+
+
+def kernels_of_chain(case: CaseEvidence, rows: list[dict]) -> Counter[str]:
+    """Variant -> how many rows of kernels and copies are not the library's."""
+    return Counter(r["variant"] for r in rows if r["level"] in OPERATIONS and not in_library(case, r))
 
 
 def in_library(case: CaseEvidence, row: dict) -> bool:

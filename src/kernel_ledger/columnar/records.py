@@ -122,7 +122,9 @@ class Records(Sequence, Generic[Row]):
     def seen(self, name: str) -> set[Hashable]:
         """The values that a coded field has in any of these records."""
         if name not in self._seen:
-            values, codes = self.values(name), np.flatnonzero(np.bincount(self.column(name)))
+            values, codes = self.values(name), self.column(name)
+            few = len(codes) < len(values)  # a selection of few does not walk through all values
+            codes = np.unique(codes) if few else np.flatnonzero(np.bincount(codes))
             self._seen[name] = {values[code] for code in codes.tolist()}
         return self._seen[name]
 

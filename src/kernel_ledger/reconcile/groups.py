@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..capture import CaseEvidence
 from ..columnar import column
@@ -38,7 +39,7 @@ class Group:
             return self.name
         return f"{self.name} <<<{dimensions(self.geometry[0])}, {dimensions(self.geometry[1])}>>>"
 
-    @property
+    @cached_property
     def operators(self) -> tuple[str, ...]:
         return tuple(sorted(self.torch.seen("operator") - {""}))
 

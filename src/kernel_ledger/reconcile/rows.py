@@ -31,7 +31,7 @@ def device_of(case: CaseEvidence) -> str | None:
         return "cpu"
     told = [(record.get("gpu") or {}).get("index") for record in case.records.values()]
     books = [*case.torch.values(), *([case.nsys] if case.nsys else [])]
-    seen = [op.device for book in books for op in book.ops[:1]]
+    seen = [device for book in books for device in book.ops[:1].decoded("device")]
     index = next((number for number in [*told, *seen] if number is not None), None)
     return None if index is None else f"cuda:{index}"
 
