@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -13,9 +16,11 @@ import pytest
 from pftrace_reader import read
 from workflow_copy import ROOT
 
+from kernel_ledger import kineto
 from kernel_ledger.plan_file import read_plan
 from kernel_ledger.reconcile import read_table
 from kernel_ledger.timeline import case_timeline
+from kernel_ledger.timeline.size import recorded_events, trace_events
 from kernel_ledger.timeline.slices import Slice, in_order, lanes
 
 REFERENCE = ROOT / "reports/h200-reference"
@@ -193,3 +198,32 @@ def test_a_record_that_ends_before_it_starts_is_an_instant_that_says_so(tmp_path
         (1050, None, "ends 30 ns before it starts"),
         (1060, None, "never closed"),
     ]
+
+
+def limited(captures: Path, most: int):
+    plan = replace(read_plan(captures / "plan.json"), timeline_events=most)
+    return read(case_timeline(plan, next(c for c in plan.cases if c.workload == "tiny"), captures))
+
+
+def test_recordings_too_large_for_a_timeline_are_left_out_with_the_reason(tmp_path):
+    captures = factory.written(tmp_path)
+    folder = captures / "tiny/n1024"
+    events = {v: trace_events(folder / f"torch/{v}/trace.json.gz") for v in ("eager", "fused", "copy")}
+    for variant, count in events.items():
+        kept = len(kineto.decode(folder / f"torch/{variant}/trace.json.gz").traceEvents)
+        assert kept <= count <= kept + 1, "the mark of the record's end is none that is read"
+    recorded = recorded_events(folder / "nsys/report.sqlite")
+    with closing(sqlite3.connect(folder / "nsys/report.sqlite")) as connection:
+        kernels = connection.execute("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()[0]
+    assert recorded > kernels > 0
+    slices, attributes, _ = limited(captures, sum(events.values()) + recorded)
+    assert {s.path[0] for s in slices} == {"variants", TORCH, NSYS} and "not shown" not in attributes
+    slices, attributes, _ = limited(captures, sum(events.values()) + recorded - 1)
+    assert {s.path[0] for s in slices} == {"variants", TORCH}
+    assert f"{recorded} events, after {sum(events.values())} of other recordings" in attributes["not shown"]
+    assert "limits.timeline_events" in attributes["not shown"]
+
+
+def test_a_run_without_such_a_limit_in_its_plan_gets_the_default(tmp_path):
+    captures = factory.written(tmp_path)
+    assert read_plan(captures / "plan.json").timeline_events == 2_000_000

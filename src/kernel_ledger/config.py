@@ -182,6 +182,9 @@ class SizeLimits(Section):
     reports_kernels: Count = Field(
         100_000, ge=0, le=10**10, description="kernels beyond which nsys.reports decides"
     )
+    timeline_events: Count = Field(
+        2_000_000, ge=0, le=10**10, description="events of a case that its timeline holds, about 1 kB each"
+    )
 
 
 class Compare(Section):

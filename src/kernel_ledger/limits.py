@@ -20,7 +20,8 @@ LEAVE_FREE = 2 * GB
 class Limits:
     """``max_events`` of one trace or recording; ``max_seconds`` of one export; ``max_disk_gb`` of one file;
     ``key_averages_events``: beyond these, key_averages() is not computed; ``reports_kernels``: beyond these, the
-    costly nsys reports are computed from the SQLite export, unless ``nsys_reports`` is "tool"."""
+    costly nsys reports are computed from the SQLite export, unless ``nsys_reports`` is "tool"; ``timeline_events`` of a
+    case: beyond these, a recording is left out of its timeline."""
 
     max_events: int = 50_000_000
     max_seconds: int = 3600
@@ -28,6 +29,7 @@ class Limits:
     key_averages_events: int = 200_000
     reports_kernels: int = 100_000
     nsys_reports: str = "auto"
+    timeline_events: int = 2_000_000
 
     def computes(self, kernels: int) -> bool:
         """Whether the costly nsys reports of a recording of so many kernels are ours to compute."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from .errors import EvidenceError
 from .files import read_json
+from .limits import Limits as SizeLimits
+from .limits import limits_of
 
 PASSES = ("numerics", "timing", "torch", "nsys")
 CONTROL = "collision_control.json"  # of a run, beside plan.json
@@ -93,6 +95,7 @@ class Plan:
     repeats: int = 1
     collision_control: bool = False
     excerpt: Mapping[str, Any] | None = None
+    timeline_events: int = SizeLimits.timeline_events
 
     def repeats_of(self, case: PlannedCase) -> int:
         """Processes of each pass of a case."""
@@ -121,6 +124,7 @@ def read_plan(path: Path) -> Plan:
             repeats=value.get("repeats", 1),  # the first plans of format 1 have neither of these
             collision_control=value.get("collision_control", False),
             excerpt=value.get("excerpt"),
+            timeline_events=limits_of(value).timeline_events,
         )
     except (KeyError, TypeError) as error:
         raise EvidenceError("this plan is not complete", where=path, found=f"missing {error}") from error

@@ -2,7 +2,7 @@
 
 Layout: a track "variants" with one slice for each variant (its arguments say by how much each book was
 shifted, and from which files), and below it one process for each book, with its host threads and its GPU
-streams.  A book that cannot be read leaves its reason there, and the rest is drawn.
+streams.  A book that cannot be read, or is too large, leaves its reason there, and the rest is drawn.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..plan_file import Plan, PlannedCase
 from .axis import Section, Stretch, divide, section, stretches
 from .books import OVERHEAD, nsys_slices, torch_slices
 from .pftrace import Trace
+from .size import recorded_events, trace_events
 from .slices import Slice, in_order, lanes
 
 BOOKS = {
@@ -37,18 +38,25 @@ class Sources:
         self.folder = captures / case.workload / case.case
         self.files: dict[tuple[str, str], str] = {}
         self.absent: dict[tuple[str, str], str] = {}
+        self.events = 0
 
     def sections(self) -> list[Section]:
         names = {self.case.range_name(v): v for v in self.case.variants}
         parts: dict[tuple[str, str], list[Slice]] = {}
         for variant in self.case.variants:
             name = f"torch/{variant}/trace.json.gz"
-            own = self.attempt("torch", [variant], name, lambda path: torch_slices(path, set(names)))
+            own = self.attempt(
+                "torch", [variant], name, trace_events, lambda path: torch_slices(path, set(names))
+            )
             parts["torch", variant] = own or []
         if "nsys" in self.plan.passes:
             every = list(self.case.variants)
             own = self.attempt(
-                "nsys", every, "nsys/report.sqlite", lambda path: nsys_slices(path, set(names))
+                "nsys",
+                every,
+                "nsys/report.sqlite",
+                recorded_events,
+                lambda path: nsys_slices(path, set(names)),
             )
             parts |= {("nsys", v): part for v, part in divide(own or [], names).items()}
         else:
@@ -57,14 +65,29 @@ class Sources:
         return [one for one in found if one is not None]
 
     def attempt(
-        self, book: str, variants: list[str], name: str, read: Callable[[Path], list[Slice]]
+        self,
+        book: str,
+        variants: list[str],
+        name: str,
+        count: Callable[[Path], int],
+        read: Callable[[Path], list[Slice]],
     ) -> list[Slice] | None:
+        path = self.folder / name
         try:
-            found = read(self.folder / name)
+            events = count(path)
+            if self.events + events > self.plan.timeline_events:
+                raise EvidenceError(
+                    f"left out, since a timeline holds at most {self.plan.timeline_events} events of a case"
+                    " (limits.timeline_events)",
+                    where=path,
+                    found=f"{events} events, after {self.events} of other recordings",
+                )
+            found = read(path)
         except EvidenceError as error:
             reason = " ".join(f"{error.what}: {error.found or name}".split())
             self.absent |= {(book, variant): reason for variant in variants}
             return None
+        self.events += events
         source = f"{name}@{sha256(self.folder / name)[:12]}"
         self.files |= {(book, variant): source for variant in variants}
         return found
