@@ -7,11 +7,13 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 PREFIX = "kernel-ledger-scratch-"
 MARK = ".in-use"
+AGE_S = 60.0  # a folder gets its mark within milliseconds
 
 
 @contextlib.contextmanager
@@ -23,7 +25,7 @@ def scratch() -> Iterator[Path]:
         yield folder
     finally:
         os.close(mark)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
 
 
 def _fresh() -> tuple[Path, int]:
@@ -38,16 +40,32 @@ def _fresh() -> tuple[Path, int]:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove folders of ours that nobody holds; one without its mark is just being made, or is not ours."""
+    """Remove folders of ours that nobody holds; one without its mark is just being made, or is not ours, unless it
+    is empty and of some age: then its maker, or whoever removed it, was killed on the way."""
     for folder in parent.glob(f"{PREFIX}*"):
         try:
             mark = os.open(folder / MARK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
+            with contextlib.suppress(OSError):  # not empty, or gone
+                if time.time() - folder.stat().st_mtime > AGE_S:
+                    folder.rmdir()
             continue
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         except BlockingIOError:
             pass
         finally:
             os.close(mark)
+
+
+def _remove(folder: Path) -> None:
+    """The mark goes last: who is killed on the way leaves a folder that the next one still finds."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != MARK:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
