@@ -1,5 +1,6 @@
 """The history of all runs: one dataset, nothing lost, nothing twice, and the first run of a new level marked."""
 
+import json
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from history_runs import medians, write_many, write_run
 from pass_runs import ROOT
 
 from kernel_ledger.columns import NAMES
+from kernel_ledger.errors import EvidenceError
 from kernel_ledger.history import dataset, levels
 from kernel_ledger.history.facts import median_limits, run_rows
 from kernel_ledger.history.levels import changes
@@ -191,3 +193,27 @@ def test_make_historys_script_needs_no_arguments(reports):
     ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "1 runs added, 1 in" in done.stdout, done.stderr
+
+
+def test_a_replay_is_no_further_measurement(reports):
+    write_run(reports, "a", 1000)
+    write_run(reports, "replay", 1000)
+    path = reports / "replay" / "verdict.json"
+    path.write_text(
+        json.dumps(json.loads(path.read_text()) | {"replay_of": {"captures": "../a", "sha256": "0"}})
+    )
+    updated = update(reports, reports / "history")
+    assert updated.added == ("a",) and "a replay measured nothing" in updated.skipped["replay"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
+def test_a_damaged_file_of_the_dataset_is_named_with_the_way_out(reports, content):
+    write_run(reports, "a", 1000)
+    update(reports, reports / "history")
+    (part,) = dataset.parts(reports / "history" / "runs")
+    part.write_bytes(content)
+    with pytest.raises(EvidenceError, match="damaged") as caught:
+        update(reports, reports / "history")
+    assert part.name in str(caught.value) and "come back" in str(caught.value)
+    part.unlink()
+    assert update(reports, reports / "history").added == ("a",)

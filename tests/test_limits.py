@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +45,16 @@ def test_skipped_averages_say_why_in_both_files_and_hold_no_claim(tmp_path):
     assert row["grouping"] == "skipped" and "7 events" in row["name"]
     with pytest.raises(NotTested, match="7 events"):
         key_averages(tmp_path / "key_averages.csv")
+
+
+def test_a_raised_limit_reaches_the_passes_again_and_another_of_no_pass_does_not(monkeypatch):
+    from kernel_ledger.study import prepare
+
+    monkeypatch.chdir(Path(__file__).parents[1])
+
+    def told(**limits):
+        study = prepare({"device": "cpu", "limits": limits})
+        return study.told("linear_chain", study.plan["cases"][0]["case"])
+
+    assert told(max_events=10) != told()
+    assert told(timeline_events=10) == told()

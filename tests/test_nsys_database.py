@@ -8,6 +8,7 @@ import pytest
 from nsys_tool import RECORDED, recorded_copy
 
 from kernel_ledger.errors import EvidenceError
+from kernel_ledger.nsys import book
 from kernel_ledger.nsys.attribution import enclosing_ranges
 from kernel_ledger.nsys.database import all_text, read_sqlite
 from kernel_ledger.nsys.rows import RangeRow
@@ -156,3 +157,34 @@ def test_enclosing_ranges_are_outermost_first_on_the_same_thread_with_both_ends(
     found = enclosing_ranges(moments, ranges)
     both = ("outer", "inner")
     assert [found[m] for m in moments] == [(), both, both, ("outer",), (), ("open",)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN correlationId TO other",
+        "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME RENAME COLUMN nameId TO other",
+        "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = 77777777",
+    ],
+)
+def test_an_export_of_another_schema_is_no_crash(tmp_path, statement):
+    path = recorded_copy(tmp_path / "x.sqlite", statement)
+    for read in (read_sqlite, lambda path: book.read(path, set())):
+        with pytest.raises(EvidenceError):
+            read(path)
+
+
+def test_text_where_a_time_belongs_is_no_crash(tmp_path):
+    path = recorded_copy(tmp_path / "x.sqlite", "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'x'")
+    with pytest.raises(EvidenceError):
+        book.read(path, set())
+
+
+@pytest.mark.parametrize("pending", ["-wal", "-journal"])
+def test_a_database_that_is_being_written_is_not_read(tmp_path, pending):
+    path = recorded_copy(tmp_path / "x.sqlite")
+    (tmp_path / f"x.sqlite{pending}").write_bytes(b"rows")
+    with pytest.raises(EvidenceError, match="being written"):
+        read_sqlite(path)
+    (tmp_path / f"x.sqlite{pending}").write_bytes(b"")
+    assert read_sqlite(path).kernels

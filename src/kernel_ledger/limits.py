@@ -65,7 +65,7 @@ class Limits:
             f"{what} would be too large",
             where=folder,
             expected=expected,
-            found=f"about {needed / GB:.1f} GB",
+            found=f"about {needed / GB:.3g} GB",
             next_step=f"lower measure.iterations or choose a smaller case, or {key}",
         )
 

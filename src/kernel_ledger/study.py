@@ -26,6 +26,7 @@ from .workload import NAME
 
 # What the passes of a case are told.  A change of anything else, such as a tolerance, leaves captures valid.
 TOLD = ("device", "seed", "environment", "warmup", "iterations", "timeout_s", "timing", "torch", "nsys")
+LIMITS_NOT_TOLD = ("timeline_events",)
 TOLD_OF_TOLERANCE = ("rtol", "atol")
 TOLD_OF_CASE = (
     "file",
@@ -90,6 +91,7 @@ class Study:
         return digest(
             [
                 [self.plan[key] for key in TOLD],
+                {k: v for k, v in self.plan["limits"].items() if k not in LIMITS_NOT_TOLD},
                 [tolerance[key] for key in TOLD_OF_TOLERANCE],
                 [planned[key] for key in TOLD_OF_CASE],
             ]

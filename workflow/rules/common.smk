@@ -13,6 +13,7 @@ from kernel_ledger import folder_lock, machine, repeats
 from kernel_ledger.checkout import at
 from kernel_ledger.errors import ConfigError, LedgerError, MachineError
 from kernel_ledger.plan_file import CONTROL
+from kernel_ledger.progress import name_terminal
 from kernel_ledger.study import FILES, pass_sources, prepare, script_sources, workload_sources
 
 
@@ -40,6 +41,8 @@ SETTINGS = f"LEDGER_SETTINGS_{STUDY.config.run.encode().hex()}"  # of each run i
 os.environ.update(
     {"LEDGER_PYTHON": sys.executable, "LEDGER_SCRIPTS": at("scripts"), SETTINGS: STUDY.settings}
 )
+
+name_terminal(os.environ)  # for progress bars, since a script's own output goes to its log
 
 # How many GPUs at once, None where that is not ours to say (within a cluster's job); launchers spread over them.
 CAP = getattr(workflow.global_resources.get("gpu"), "value", None)

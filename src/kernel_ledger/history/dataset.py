@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from ..errors import EvidenceError
 from ..files import publish, sha256, temporary_for
 from .facts import schema
 
@@ -30,6 +31,21 @@ ROW_GROUP = 64_000
 def parts(folder: Path) -> list[Path]:
     """The dataset's files, oldest first."""
     return sorted(path for path in folder.glob("part-*.parquet") if NAME.fullmatch(path.name))
+
+
+def check(folder: Path) -> None:
+    """Raises EvidenceError for a file of the dataset that is not whole."""
+    for path in parts(folder):
+        try:
+            pq.read_metadata(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise EvidenceError(
+                "this file of the dataset is damaged",
+                where=path,
+                found=str(error).splitlines()[0],
+                next_step="restore it from a copy; or remove it and run make history: runs whose folders are still there"
+                " come back",
+            ) from error
 
 
 def opened(folder: Path) -> ds.Dataset:

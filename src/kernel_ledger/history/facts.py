@@ -57,6 +57,10 @@ def run_rows(folder: Path) -> list[dict[str, Any]]:
     A table of an older or newer version lacks columns, or has some that are not known here: those stay out.
     """
     verdict, table = read_json(folder / "verdict.json", format=1), folder / "results.csv"
+    if verdict.get("replay_of"):
+        raise EvidenceError(
+            "a replay measured nothing: the run that it read is in the history itself", where=table
+        )
     digest = sha256(table) if table.is_file() else None
     if digest is None or verdict.get("files", {}).get("results.csv", digest) != digest:
         raise EvidenceError("this run has no table, or not the one that was judged", where=table)

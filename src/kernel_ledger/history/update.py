@@ -35,6 +35,7 @@ def update(reports: Path, folder: Path, *, rebuild: bool = False) -> Updated:
     if rebuild:
         shutil.rmtree(runs, ignore_errors=True)
     runs.mkdir(parents=True, exist_ok=True)
+    dataset.check(runs)
     dataset.mend(runs)
     known, skipped, added, rows, changed = dataset.known_runs(runs), {}, [], [], []
     for place in sorted(path.parent for path in reports.glob("*/results.csv")):

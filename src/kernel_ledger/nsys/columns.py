@@ -37,7 +37,7 @@ def export(path: Path) -> Iterator[Export]:
     try:
         with closing(connect(path)) as connection:
             yield Export(connection)
-    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+    except (sqlite3.Error, ValueError, OverflowError) as error:  # ValueError: text where a number belongs
         raise EvidenceError(
             "this is not a readable SQLite export",
             where=path,

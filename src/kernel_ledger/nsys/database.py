@@ -29,24 +29,46 @@ OF_KERNELS = (*OF_COMMON, "mangledName", "demangledName", "shortName", "gridX", 
 OF_RANGES = ("start", "end", "eventType", "globalTid", "domainId", "text", "textId")
 
 
+# Beside what SQLite says: a column or a string that is not there (another schema), and a value of another type.
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError, OverflowError, KeyError, IndexError, TypeError)
+
+
+def told(error: Exception) -> str:
+    """What an unreadable export lacks, for people."""
+    if isinstance(error, KeyError | IndexError):
+        return f"it has no {error.args[0]!r}, which every schema that is known here has"
+    return f"{type(error).__name__}: {error}" if isinstance(error, TypeError) else str(error)
+
+
 def read_sqlite(path: Path) -> NsysBook:
     """Everything the ledger uses of one export.  Raises EvidenceError where it cannot be read."""
     try:
         with closing(connect(path)) as connection:
             return Reader(connection, path).book()
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise EvidenceError(
             "this is not a readable SQLite export",
             where=path,
-            found=error,
+            found=told(error),
             next_step="export the report again with the nsys version that recorded it",
         ) from error
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database read-only, under any file name.  Raises EvidenceError for a missing file."""
+    """Open a database read-only, under any file name.
+
+    Raises EvidenceError for a missing file, and for one into which somebody is still writing.
+    """
     if not path.is_file():
         raise EvidenceError("this file is missing", where=path, next_step="run the export again")
+    for pending in (path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal")):
+        if pending.is_file() and pending.stat().st_size:  # what it holds, an immutable reader would not see
+            raise EvidenceError(
+                "this database is being written, or its writer was killed",
+                where=path,
+                found=pending.name,
+                next_step="close whatever has it open, or run the export again",
+            )
     return sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
 
 
