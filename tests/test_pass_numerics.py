@@ -118,3 +118,36 @@ def test_norms_see_a_change_that_atomics_cannot_make():
     assert norms == {"l1": 21.0, "l2": pytest.approx(91**0.5), "alternating": -3.0}
     swapped = common.output_norms(tensor.flip(0))
     assert swapped["l1"] == norms["l1"] and swapped["alternating"] != norms["alternating"]
+
+
+def test_the_imaginary_part_of_an_output_is_compared_too():
+    right, wrong = (
+        vector(1 + 2j, 3 - 4j, dtype=torch.complex64),
+        vector(1 + 2j, 3 + 4j, dtype=torch.complex64),
+    )
+    assert compare([right], [right.clone()])["agrees"]
+    found = compare([wrong], [right])
+    assert not found["agrees"]
+    assert found["first_disagreement"] == {"index": [1], "value": "(3+4j)", "expected": "(3-4j)"}
+    exact = numerics.errors([wrong], [right.to(torch.complex128)])
+    assert exact["error_max"] == 8.0 and exact["error_l2"] == pytest.approx(8 / math.sqrt(30))
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8])
+def test_integers_are_equal_or_not(dtype):
+    found = numerics.agreement([vector(100, 200, dtype=dtype)], [vector(100, 201, dtype=dtype)], 0.1, 10.0)
+    assert found["first_disagreement"] == {"index": [1], "value": 200, "expected": 201}
+    assert numerics.agreement([vector(7, dtype=dtype)], [vector(7, dtype=dtype)], 0.0, 0.0)["agrees"]
+
+
+def test_integers_beyond_what_float64_holds_are_told_apart():
+    assert not compare([vector(2**53, dtype=torch.int64)], [vector(2**53 + 1, dtype=torch.int64)])["agrees"]
+
+
+def test_truth_values_are_compared():
+    assert not compare([torch.tensor([True, False])], [torch.tensor([True, True])])["agrees"]
+
+
+def test_the_norms_of_an_output_hold_its_imaginary_part():
+    one, other = (common.output_norms(torch.tensor([1 + 2j, 3 + b * 1j])) for b in (4, 5))
+    assert one != other

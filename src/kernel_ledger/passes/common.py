@@ -150,6 +150,11 @@ def chunks(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
     yield from tensor.detach().reshape(-1).split(HASH_ELEMENTS)
 
 
+def widest(tensor: torch.Tensor) -> torch.Tensor:
+    """The values as numbers that arithmetic does not round any further: complex128 where they are complex, else float64."""
+    return tensor.to(torch.complex128) if tensor.is_complex() else tensor.double()
+
+
 def output_sha256(output: Any) -> str | None:
     """SHA-256 of the bytes of an output (its tensors one after the other), None for no output."""
     parts = tensors(output)
@@ -170,7 +175,8 @@ def output_norms(output: Any) -> dict[str, float]:
     magnitude = squares = alternating = 0.0
     for part in tensors(output):
         for chunk in chunks(part):
-            values = chunk.double()
+            values = torch.view_as_real(chunk).reshape(-1) if chunk.is_complex() else chunk
+            values = values.double()
             magnitude += values.abs().sum().item()
             squares += values.square().sum().item()
             alternating += (values[::2].sum() - values[1::2].sum()).item()

@@ -23,6 +23,7 @@ from .common import (
     probe_clean,
     progress,
     tensors,
+    widest,
     write_child,
 )
 
@@ -100,12 +101,12 @@ def errors(parts: list[torch.Tensor], reference: list[torch.Tensor] | None) -> d
     square, scale, most = 0.0, 0.0, 0.0
     for part, true in zip(parts, reference, strict=True):
         for actual, wanted in zip(chunks(part), chunks(true), strict=True):
-            wanted = wanted.double()
-            difference = actual.double() - wanted
+            wanted = widest(wanted)
+            difference = (widest(actual) - wanted).abs()
             square += float(difference.square().sum())
-            scale += float(wanted.square().sum())
+            scale += float(wanted.abs().square().sum())
             if difference.numel():
-                most = max(most, float(difference.abs().max()))
+                most = max(most, float(difference.max()))
     # a NaN is in the sum of squares too, where Python's max may have lost it
     relative = math.sqrt(square / scale) if scale else math.sqrt(square)
     if not (math.isfinite(relative) and math.isfinite(most)):
@@ -116,7 +117,10 @@ def errors(parts: list[torch.Tensor], reference: list[torch.Tensor] | None) -> d
 def agreement(
     parts: list[torch.Tensor], expected: list[torch.Tensor], rtol: float, atol: float
 ) -> dict[str, Any]:
-    """Whether |actual - expected| <= atol + rtol * |expected| everywhere; NaN agrees with nothing."""
+    """Whether |actual - expected| <= atol + rtol * |expected| everywhere; NaN agrees with nothing.
+
+    Integers and truth values are equal or not: an index that is nearly right is wrong.
+    """
     if not expected and not parts:
         return {"agrees": True, "first_disagreement": None, "reason": "no output, nothing to compare"}
     shapes = [[(tuple(t.shape), str(t.dtype)) for t in side] for side in (parts, expected)]
@@ -138,16 +142,18 @@ def agreement(
 
 def first_difference(
     part: torch.Tensor, wanted: torch.Tensor, rtol: float, atol: float
-) -> tuple[list[int], float, float] | None:
+) -> tuple[list[int], Any, Any] | None:
     """Index and both values of the first element out of tolerance."""
+    rounded = wanted.is_floating_point() or wanted.is_complex()
     start = 0
     for actual, expected in zip(chunks(part), chunks(wanted), strict=True):
-        a, e = actual.double(), expected.double()
-        near = ((a - e).abs() <= atol + rtol * e.abs()) & e.isfinite()
-        bad = ~(near | (a == e))  # a == e: infinities of one sign
+        a, e = (widest(actual), widest(expected)) if rounded else (actual, expected)
+        bad = a != e  # infinities of one sign are equal
+        if rounded:
+            bad &= ~(((a - e).abs() <= atol + rtol * e.abs()) & e.isfinite())
         if bool(bad.any()):
             at = int(bad.to(torch.uint8).argmax())
-            return unravel(start + at, tuple(part.shape)), float(a[at]), float(e[at])
+            return unravel(start + at, tuple(part.shape)), a[at].item(), e[at].item()
         start += actual.numel()
     return None
 
@@ -160,9 +166,9 @@ def unravel(flat: int, shape: tuple[int, ...]) -> list[int]:
     return index[::-1]
 
 
-def number_text(value: float) -> float | str:
-    """A number as JSON can hold it: NaN and infinities as text."""
-    return value if math.isfinite(value) else str(value)
+def number_text(value: complex) -> float | str:
+    """A number as JSON can hold it: NaN, infinities and complex numbers as text."""
+    return str(value) if isinstance(value, complex) or not math.isfinite(value) else value
 
 
 def summary_line(name: str, entry: Mapping[str, Any]) -> str:
